@@ -1,0 +1,236 @@
+//! Animator curves: keys in time (s) and what lies between them.
+//!
+//! One flat layout serves every format and the C ABI: `values` holds `width` numbers per key. Between keys a
+//! curve steps, runs straight (rotations: slerp), or follows a cubic whose tangents are per second, exactly as
+//! the glTF 2.0 specification (appendix C) says. Before its first and after its last key a curve holds.
+
+use crate::rotation;
+use glam::{DQuat, DVec3};
+
+/// Keys and interpolation of one property.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curve {
+    kind: Kind,
+    width: usize,
+    times: Vec<f64>,
+    values: Vec<f64>,
+    segments: Segments,
+}
+
+/// Whether values add (positions, scales, weights) or turn (unit quaternions xyzw, width 4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Components are interpolated one by one.
+    Vector,
+    /// Slerp when linear; component-wise cubic, then normalised, when cubic.
+    Rotation,
+}
+
+/// What lies between keys.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Segments {
+    /// Holds each key's value until the next.
+    Step,
+    /// Straight; the short great arc for rotations.
+    Linear,
+    /// Cubic Hermite: `width` numbers per key arriving and leaving, in units per second.
+    Cubic {
+        /// Derivative on the earlier side of each key.
+        arriving: Vec<f64>,
+        /// Derivative on the later side of each key.
+        leaving: Vec<f64>,
+    },
+}
+
+/// Why keys do not make a curve.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum CurveError {
+    /// There is no key.
+    #[error("the curve has no keys; add at least one")]
+    Empty,
+    /// Array lengths disagree.
+    #[error("{what} has {found} numbers where {expected} are needed")]
+    Length {
+        /// Which array.
+        what: &'static str,
+        /// Its length.
+        found: usize,
+        /// What `times` and `width` ask for.
+        expected: usize,
+    },
+    /// A number is NaN or infinite.
+    #[error("key {key} has {what} that is not a finite number")]
+    NotFinite {
+        /// Which array.
+        what: &'static str,
+        /// Key index.
+        key: usize,
+    },
+    /// Key times must increase strictly.
+    #[error("key {key} at {time} s does not come after the key before it; sort the keys and drop doubles")]
+    Order {
+        /// Key index.
+        key: usize,
+        /// Its time.
+        time: f64,
+    },
+    /// A rotation key of length zero.
+    #[error("key {key} is a quaternion of length zero, which is no rotation")]
+    ZeroQuaternion {
+        /// Key index.
+        key: usize,
+    },
+}
+
+impl Curve {
+    /// Checks and takes the keys. Rotation keys (not their tangents) are made unit length.
+    pub fn new(
+        kind: Kind,
+        width: usize,
+        times: Vec<f64>,
+        mut values: Vec<f64>,
+        segments: Segments,
+    ) -> Result<Curve, CurveError> {
+        let n = times.len();
+        if n == 0 {
+            return Err(CurveError::Empty);
+        }
+        let expected = n * width;
+        let length = |what, found| {
+            if found == expected { Ok(()) } else { Err(CurveError::Length { what, found, expected }) }
+        };
+        length("the value array", values.len())?;
+        finite("a time", &times, 1)?;
+        finite("a value", &values, width)?;
+        if let Segments::Cubic { arriving, leaving } = &segments {
+            length("the arriving tangent array", arriving.len())?;
+            length("the leaving tangent array", leaving.len())?;
+            finite("an arriving tangent", arriving, width)?;
+            finite("a leaving tangent", leaving, width)?;
+        }
+        if let Some(k) = (1..n).find(|&k| times[k] <= times[k - 1]) {
+            return Err(CurveError::Order { key: k, time: times[k] });
+        }
+        if kind == Kind::Rotation {
+            if width != 4 {
+                return Err(CurveError::Length { what: "a rotation key", found: width, expected: 4 });
+            }
+            for (key, q) in values.chunks_exact_mut(4).enumerate() {
+                let length = q.iter().map(|c| c * c).sum::<f64>().sqrt();
+                if length < 1e-12 {
+                    return Err(CurveError::ZeroQuaternion { key });
+                }
+                if (length - 1.0).abs() > 1e-15 {
+                    q.iter_mut().for_each(|c| *c /= length);
+                }
+            }
+        }
+        Ok(Curve { kind, width, times, values, segments })
+    }
+
+    /// Numbers per key.
+    pub fn width(&self) -> usize {
+        self.width
+    }
+
+    /// Vector or rotation.
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Key times (s), strictly increasing, at least one.
+    pub fn times(&self) -> &[f64] {
+        &self.times
+    }
+
+    /// `width` numbers per key.
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// What lies between keys.
+    pub fn segments(&self) -> &Segments {
+        &self.segments
+    }
+
+    /// Time of the first key (s).
+    pub fn start(&self) -> f64 {
+        self.times[0]
+    }
+
+    /// Time of the last key (s).
+    pub fn end(&self) -> f64 {
+        self.times[self.times.len() - 1]
+    }
+
+    /// Values at `time` (s) into `out`, which has `width` places.
+    pub fn evaluate(&self, time: f64, out: &mut [f64]) {
+        let w = self.width;
+        let n = self.times.len();
+        let k = self.times.partition_point(|&t| t <= time);
+        if k == 0 || k == n || matches!(self.segments, Segments::Step) {
+            let k = k.saturating_sub(1);
+            out.copy_from_slice(&self.values[k * w..(k + 1) * w]);
+            return;
+        }
+        let (t0, t1) = (self.times[k - 1], self.times[k]);
+        let h = t1 - t0;
+        let u = (time - t0) / h;
+        let a = &self.values[(k - 1) * w..k * w];
+        let b = &self.values[k * w..(k + 1) * w];
+        match &self.segments {
+            Segments::Step => unreachable!("handled above"),
+            Segments::Linear if self.kind == Kind::Rotation => {
+                let q = rotation::slerp(DQuat::from_slice(a), DQuat::from_slice(b), u);
+                q.write_to_slice(out);
+            }
+            Segments::Linear => {
+                for i in 0..w {
+                    out[i] = a[i] + (b[i] - a[i]) * u;
+                }
+            }
+            Segments::Cubic { arriving, leaving } => {
+                let (m0, m1) = (&leaving[(k - 1) * w..k * w], &arriving[k * w..(k + 1) * w]);
+                let (u2, u3) = (u * u, u * u * u);
+                let (h00, h10) = (2.0 * u3 - 3.0 * u2 + 1.0, u3 - 2.0 * u2 + u);
+                let (h01, h11) = (3.0 * u2 - 2.0 * u3, u3 - u2);
+                for i in 0..w {
+                    out[i] = h00 * a[i] + h * h10 * m0[i] + h01 * b[i] + h * h11 * m1[i];
+                }
+                if self.kind == Kind::Rotation {
+                    let q = DQuat::from_slice(out);
+                    let q = if q.length() > 1e-12 { q.normalize() } else { DQuat::from_slice(a) };
+                    q.write_to_slice(out);
+                }
+            }
+        }
+    }
+
+    /// The value at `time` (s) of a curve of width 3.
+    pub fn vector(&self, time: f64) -> DVec3 {
+        let mut out = [0.0; 3];
+        self.evaluate(time, &mut out);
+        DVec3::from_array(out)
+    }
+
+    /// The value at `time` (s) of a rotation curve.
+    pub fn quaternion(&self, time: f64) -> DQuat {
+        let mut out = [0.0; 4];
+        self.evaluate(time, &mut out);
+        DQuat::from_array(out)
+    }
+
+    /// The value at `time` (s) of a curve of width 1.
+    pub fn scalar(&self, time: f64) -> f64 {
+        let mut out = [0.0; 1];
+        self.evaluate(time, &mut out);
+        out[0]
+    }
+}
+
+fn finite(what: &'static str, numbers: &[f64], width: usize) -> Result<(), CurveError> {
+    match numbers.iter().position(|v| !v.is_finite()) {
+        Some(at) => Err(CurveError::NotFinite { what, key: at / width.max(1) }),
+        None => Ok(()),
+    }
+}

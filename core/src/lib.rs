@@ -1,0 +1,16 @@
+//! The simulation behind Sinew, in the order that data flows through it:
+//!
+//! [`scene`] (what the host gave) and [`setup`] (what the animator wants of physics) are compiled into an
+//! immutable [`rig`]; [`simulate`] advances its state step by step and records a [`motion`]; [`bake`] turns
+//! that into curves for the host's channels.
+//!
+//! Underneath: [`curve`] (animator splines), [`rotation`] (unit quaternions), [`shape`] (mass and inertia),
+//! [`guide`] (targets on paths), [`actuator`] (limited strength towards them), [`dynamics`] (motion of one solid).
+//!
+//! Inside this crate everything is SI, right-handed, Y up, seconds, radians, quaternions xyzw, f64. Units and
+//! axes are converted once, where files and hosts are read.
+#![forbid(unsafe_code)]
+
+pub mod curve;
+pub mod rotation;
+pub mod scene;

@@ -1,0 +1,166 @@
+//! A keyed scene at a moment: local channels from the curves, world placements down the hierarchy.
+
+use super::{Channels, Clip, Local, Property, Scene};
+use crate::curve::Curve;
+use crate::rotation;
+use glam::{DAffine3, DMat3, DQuat, DVec3};
+
+/// Where a node is and how it is turned, as a rigid body would be: the scale is left out.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Placement {
+    /// Origin in world space, metres.
+    pub position: DVec3,
+    /// Orientation in world space.
+    pub rotation: DQuat,
+}
+
+impl Placement {
+    /// No displacement, no turn.
+    pub const IDENTITY: Placement = Placement { position: DVec3::ZERO, rotation: DQuat::IDENTITY };
+
+    /// This placement, of something given in `child`'s terms: `self` after `child`.
+    pub fn then(&self, child: &Placement) -> Placement {
+        Placement {
+            position: self.position + self.rotation * child.position,
+            rotation: self.rotation * child.rotation,
+        }
+    }
+
+    /// `other` as seen from this placement: `self.then(&self.to(other)) == other`.
+    pub fn to(&self, other: &Placement) -> Placement {
+        let back = self.rotation.conjugate();
+        Placement { position: back * (other.position - self.position), rotation: back * other.rotation }
+    }
+}
+
+/// Evaluates a scene under one clip: made once, asked at many times.
+pub struct Pose<'a> {
+    scene: &'a Scene,
+    order: Vec<usize>,
+    curves: Vec<NodeCurves<'a>>,
+    local: Vec<Channels>,
+    world: Vec<DAffine3>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct NodeCurves<'a> {
+    translation: Option<&'a Curve>,
+    rotation: Option<&'a Curve>,
+    scale: Option<&'a Curve>,
+}
+
+impl<'a> Pose<'a> {
+    /// The scene under `clip`, or at rest without one.
+    pub fn new(scene: &'a Scene, clip: Option<&'a Clip>) -> Self {
+        let mut curves = vec![NodeCurves::default(); scene.nodes.len()];
+        for channel in clip.iter().flat_map(|c| &c.channels) {
+            let node = &mut curves[channel.node];
+            match channel.property {
+                Property::Translation => node.translation = Some(&channel.curve),
+                Property::Rotation => node.rotation = Some(&channel.curve),
+                Property::Scale => node.scale = Some(&channel.curve),
+                Property::Weights => {}
+            }
+        }
+        let n = scene.nodes.len();
+        Pose {
+            scene,
+            order: scene.parents_first(),
+            curves,
+            local: vec![Channels::default(); n],
+            world: vec![DAffine3::IDENTITY; n],
+        }
+    }
+
+    /// A node's local transform at `time` (s). Matrix nodes keep their matrix.
+    fn local_at(&self, node: usize, time: f64) -> (Channels, DAffine3) {
+        let mut c = match self.scene.nodes[node].local {
+            Local::Channels(c) => c,
+            Local::Matrix(m) => {
+                let a = DAffine3::from_mat4(m);
+                let rotation = rotation::of_linear(a.matrix3).unwrap_or(DQuat::IDENTITY);
+                return (Channels { translation: a.translation, rotation, scale: DVec3::ONE }, a);
+            }
+        };
+        let curves = &self.curves[node];
+        if let Some(curve) = curves.translation {
+            c.translation = curve.vector(time);
+        }
+        if let Some(curve) = curves.rotation {
+            c.rotation = curve.quaternion(time);
+        }
+        if let Some(curve) = curves.scale {
+            c.scale = curve.vector(time);
+        }
+        (c, c.affine())
+    }
+
+    /// Evaluates every node at `time` (s); the accessors below then answer for that time.
+    pub fn evaluate(&mut self, time: f64) {
+        for k in 0..self.order.len() {
+            let i = self.order[k];
+            let (local, affine) = self.local_at(i, time);
+            self.set(i, local, affine);
+        }
+    }
+
+    fn set(&mut self, node: usize, local: Channels, affine: DAffine3) {
+        self.local[node] = local;
+        self.world[node] = match self.scene.nodes[node].parent {
+            Some(p) => self.world[p] * affine,
+            None => affine,
+        };
+    }
+
+    /// Evaluates every node at `time`, with the placements of some nodes replaced: `replace` is asked for each
+    /// node, parents first. Returns nothing: read the local channels that produce those placements, and the world.
+    pub fn evaluate_with(&mut self, time: f64, mut replace: impl FnMut(usize) -> Option<Placement>) {
+        for k in 0..self.order.len() {
+            let i = self.order[k];
+            let (mut local, mut affine) = self.local_at(i, time);
+            if let Some(placement) = replace(i) {
+                let (parent, frame) = self.parent_frame(i);
+                local.translation = parent.inverse().transform_point3(placement.position);
+                local.rotation = (frame.conjugate() * placement.rotation).normalize();
+                affine = local.affine();
+            }
+            self.set(i, local, affine);
+        }
+    }
+
+    /// The parent's world map and the rotation its children turn with.
+    fn parent_frame(&self, node: usize) -> (DAffine3, DQuat) {
+        match self.scene.nodes[node].parent {
+            None => (DAffine3::IDENTITY, DQuat::IDENTITY),
+            Some(p) => {
+                let world = self.world[p];
+                (world, rotation::of_linear(world.matrix3).unwrap_or(DQuat::IDENTITY))
+            }
+        }
+    }
+
+    /// The local channels at the evaluated time.
+    pub fn local(&self, node: usize) -> &Channels {
+        &self.local[node]
+    }
+
+    /// The world map at the evaluated time.
+    pub fn world(&self, node: usize) -> &DAffine3 {
+        &self.world[node]
+    }
+
+    /// The node as a rigid frame at the evaluated time: its origin, and the parent's polar rotation followed by
+    /// its own local one. Baking inverts exactly this, so keys survive mirrored, skewed and zero-scaled parents.
+    pub fn placement(&self, node: usize) -> Placement {
+        let (_, frame) = self.parent_frame(node);
+        Placement {
+            position: self.world[node].translation,
+            rotation: (frame * self.local[node].rotation).normalize(),
+        }
+    }
+
+    /// The linear map from the mesh's axes to the rigid frame of [`Self::placement`]: scale and shear.
+    pub fn stretch(&self, node: usize) -> DMat3 {
+        DMat3::from_quat(self.placement(node).rotation.conjugate()) * self.world[node].matrix3
+    }
+}
