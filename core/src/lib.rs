@@ -12,5 +12,8 @@
 #![forbid(unsafe_code)]
 
 pub mod curve;
+pub mod dynamics;
 pub mod rotation;
 pub mod scene;
+pub mod setup;
+pub mod shape;

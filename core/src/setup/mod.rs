@@ -1,0 +1,500 @@
+//! The animator's physics: which objects are simulated, how they are guided, how strong their actuators are.
+//!
+//! This is the content of a set-up file (`NAME.sinew.json`), and what the C ABI edits. Everything has a default,
+//! and [`automatic`] makes a whole set-up from a scene with keys and nothing else. Lengths are in scene units,
+//! seconds, kilograms; angles that people type are in degrees and say so in their names.
+
+
+mod keyable;
+mod preset;
+mod read;
+
+
+pub use keyable::{Between, Keyable, Keys};
+pub use preset::{Preset, Resolved};
+pub use read::{SetupError, from_json, nearest, schema, to_json};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The version of the set-up format that this program writes and reads.
+pub const VERSION: u32 = 1;
+
+/// A whole set-up.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Setup {
+    /// Version of this format; 1.
+    pub sinew: u32,
+    /// Clip that guides, by name or `#index`. Default: the first clip of the scene.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clip: Option<String>,
+    /// Gravity, fields, time.
+    #[serde(default)]
+    pub world: World,
+    /// Named groups; each multiplies the settings of its members.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<Group>,
+    /// The objects that physics knows of.
+    #[serde(default)]
+    pub bodies: Vec<Body>,
+    /// What is written back.
+    #[serde(default)]
+    pub bake: Bake,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Setup {
+            sinew: VERSION,
+            clip: None,
+            world: World::default(),
+            groups: Vec::new(),
+            bodies: Vec::new(),
+            bake: Bake::default(),
+        }
+    }
+}
+
+/// Gravity, fields and time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct World {
+    /// Acceleration of gravity, m/s^2. Default 0, -9.81, 0.
+    pub gravity: [f64; 3],
+    /// Multiplies gravity; keyable. Default 1.
+    pub gravity_scale: Keyable,
+    /// Metres per scene unit, for gravity and densities. Default 1; 0.01 for a scene made in centimetres.
+    pub metres_per_unit: f64,
+    /// Wind and drag.
+    pub fields: Vec<Field>,
+    /// How fast physics runs beside the keys: 0.5 makes falls and swings take twice as long. Keyable. Default 1.
+    pub time_scale: Keyable,
+    /// Simulation steps per frame, at least 1. Default 4. More is finer; the motion hardly changes.
+    pub substeps: u32,
+    /// Frames per second of the bake. Default: the scene's, or 24 where a format has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frames_per_second: Option<f64>,
+}
+
+impl Default for World {
+    fn default() -> Self {
+        World {
+            gravity: [0.0, -9.81, 0.0],
+            gravity_scale: Keyable::Constant(1.0),
+            metres_per_unit: 1.0,
+            fields: Vec::new(),
+            time_scale: Keyable::Constant(1.0),
+            substeps: 4,
+            frames_per_second: None,
+        }
+    }
+}
+
+/// Something in the air.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Field {
+    /// Moving air: pushes each body by its size and density, so light things fly and heavy ones lean.
+    Wind {
+        /// Velocity of the air, m/s.
+        velocity: [f64; 3],
+        /// Multiplies the velocity; keyable.
+        #[serde(default = "one")]
+        strength: Keyable,
+        /// Density of the air, kg/m^3.
+        #[serde(default = "air_density")]
+        air_density: f64,
+        /// Where it blows. Default everywhere.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        region: Option<Region>,
+    },
+    /// Slows everything alike, whatever its mass.
+    Drag {
+        /// Share of the velocity lost per second, 1/s; keyable.
+        rate: Keyable,
+        /// The same for spin, 1/s. Default: as `rate`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        spin_rate: Option<Keyable>,
+        /// Where it acts. Default everywhere.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        region: Option<Region>,
+    },
+}
+
+/// A ball in which a field acts: full strength at the centre, fading smoothly to nothing at the radius.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Region {
+    /// Centre, world units.
+    pub center: [f64; 3],
+    /// Radius, world units, above 0.
+    pub radius: f64,
+}
+
+fn one() -> Keyable {
+    Keyable::Constant(1.0)
+}
+
+/// Air at sea level and 15 degrees Celsius (ISO 2533), kg/m^3.
+fn air_density() -> f64 {
+    1.225
+}
+
+/// A group multiplies the settings of its members. A body may be in several: the factors multiply.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Group {
+    /// Name that bodies refer to.
+    pub name: String,
+    /// Multiplies alpha, the force limit and the torque limit. Default 1.
+    #[serde(default = "one")]
+    pub strength: Keyable,
+    /// Multiplies the damping B. Default 1.
+    #[serde(default = "one")]
+    pub damping: Keyable,
+    /// Multiplies the compensation. Default 1.
+    #[serde(default = "one")]
+    pub compensation: Keyable,
+    /// Multiplies the blend between keys and physics. Default 1.
+    #[serde(default = "one")]
+    pub blend: Keyable,
+}
+
+/// One object.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Body {
+    /// The scene's node, by name, or `#index` where a name is missing or used twice.
+    pub node: String,
+    /// Who rules its motion.
+    #[serde(default)]
+    pub behaviour: Behaviour,
+    /// Which parts of its motion are simulated; the rest stays as keyed, relative to its parent.
+    #[serde(default)]
+    pub simulate: Parts,
+    /// Shape, for mass, inertia and wind.
+    #[serde(default)]
+    pub shape: Shape,
+    /// kg/m^3, used when no mass is given. Default 1000, like water and most living things.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub density: Option<f64>,
+    /// kg. Wins over density.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mass: Option<f64>,
+    /// Moments of inertia about the node's axes through the centre of mass, kg m^2. Default: from the shape.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inertia: Option<[f64; 3]>,
+    /// Centre of mass in the node's frame, scene units. Default: from the shape.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub center: Option<[f64; 3]>,
+    /// Starting velocity, m/s. Default: what the keys have at the start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub velocity: Option<[f64; 3]>,
+    /// Starting spin, rad/s about world axes. Default: what the keys have at the start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spin: Option<[f64; 3]>,
+    /// The target on the keys.
+    #[serde(default)]
+    pub guide: Guide,
+    /// The strength that pulls to the target.
+    #[serde(default)]
+    pub actuator: Actuator,
+    /// Groups it is a member of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub groups: Vec<String>,
+}
+
+impl Body {
+    /// A guided body on a node, everything else by default.
+    pub fn new(node: impl Into<String>) -> Self {
+        Body {
+            node: node.into(),
+            behaviour: Behaviour::default(),
+            simulate: Parts::default(),
+            shape: Shape::default(),
+            density: None,
+            mass: None,
+            inertia: None,
+            center: None,
+            velocity: None,
+            spin: None,
+            guide: Guide::default(),
+            actuator: Actuator::default(),
+            groups: Vec::new(),
+        }
+    }
+}
+
+/// Who rules an object's motion.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Behaviour {
+    /// The keys. It is not simulated.
+    Animated,
+    /// Actuators pull it to the keys.
+    #[default]
+    Guided,
+    /// Only gravity and fields, starting with the motion that the keys have.
+    Free,
+}
+
+/// Position, orientation, or both.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Parts {
+    /// Position and orientation.
+    #[default]
+    Both,
+    /// Position only.
+    Position,
+    /// Orientation only.
+    Orientation,
+}
+
+impl Parts {
+    /// Whether position is among them.
+    pub fn position(self) -> bool {
+        self != Parts::Orientation
+    }
+
+    /// Whether orientation is among them.
+    pub fn orientation(self) -> bool {
+        self != Parts::Position
+    }
+}
+
+/// The body's shape; sizes left out are fitted to the node's mesh.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Shape {
+    /// The mesh itself when it is closed, else the tightest of box, ball, capsule and cylinder.
+    #[default]
+    Auto,
+    /// The mesh itself; an error when it is not closed.
+    Mesh,
+    /// A box along the node's axes.
+    Box {
+        /// Edge lengths.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        size: Option<[f64; 3]>,
+    },
+    /// A ball.
+    Sphere {
+        /// Radius.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        radius: Option<f64>,
+    },
+    /// A cylinder with round ends, along the node's longest axis (Y when given).
+    Capsule {
+        /// Radius.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        radius: Option<f64>,
+        /// Length between the centres of the round ends.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        length: Option<f64>,
+    },
+    /// A cylinder, along the node's longest axis (Y when given).
+    Cylinder {
+        /// Radius.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        radius: Option<f64>,
+        /// Length between the flat ends.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        length: Option<f64>,
+    },
+}
+
+/// The target on the keys, and how it moves along them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Guide {
+    /// What is guided. Parts that are simulated and not guided are free.
+    pub follow: Parts,
+    /// Whether the keys are chased where they are in the world, or relative to the (simulated) parent.
+    pub space: Space,
+    /// What moves the target along the keys.
+    pub timing: Timing,
+    /// The farthest the target may be from the object, scene units. Default: from the object's size and the
+    /// speed of its keys. Small is precise, large is smooth (`path`) or lets fast keys run ahead (`timed`). Keyable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base_distance: Option<Keyable>,
+    /// The same for orientation, degrees. Default 45. Keyable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base_angle_deg: Option<Keyable>,
+    /// Whether position and orientation share one target or each has its own.
+    pub targets: Targets,
+    /// How the path runs between the keys.
+    pub through: Through,
+    /// `timed`: how much faster than the keys the target may run to make up for time lost, at least 1. Default 2;
+    /// 1 never catches up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub catch_up: Option<f64>,
+    /// `speeds`: preferred speeds at keys, straight in between.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub speeds: Vec<SpeedAtKey>,
+    /// Keys at which this target waits for another.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub waits: Vec<Wait>,
+}
+
+/// In whose frame the keys are chased.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Space {
+    /// The world: where the keys would have put it.
+    #[default]
+    World,
+    /// The nearest simulated ancestor, or else the parent: the keyed pose, carried along.
+    Parent,
+}
+
+/// What moves the target along the keys.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Timing {
+    /// The keys' own times, held back by the base distance when the object is blocked.
+    #[default]
+    Timed,
+    /// The object: the target stays the base distance ahead, whatever the time (Lamouret 1995).
+    Path,
+    /// Like `path`, at the preferred speeds.
+    Speeds,
+}
+
+/// Whether position and orientation share a target.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Targets {
+    /// One target: orientation keys are reached where the position keys are.
+    #[default]
+    Together,
+    /// One each, at its own pace, as in the paper.
+    Apart,
+}
+
+/// How the path runs between keys.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Through {
+    /// As the animator's curves say.
+    #[default]
+    Keyed,
+    /// A Catmull-Rom spline through the keys.
+    CatmullRom,
+    /// A Kochanek-Bartels spline through the keys.
+    Tcb {
+        /// -1 round .. 1 tight.
+        #[serde(default)]
+        tension: f64,
+        /// -1 corner .. 1 inverted corner.
+        #[serde(default)]
+        continuity: f64,
+        /// -1 after .. 1 before the key.
+        #[serde(default)]
+        bias: f64,
+    },
+}
+
+/// A preferred speed at a key.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SpeedAtKey {
+    /// Key number, from 0.
+    pub key: usize,
+    /// Scene units per second, 0 or more.
+    pub speed: f64,
+}
+
+/// "Wait at key `at_key` until the target of `for` has passed key `passes_key`."
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Wait {
+    /// Key of this guide, from 0.
+    pub at_key: usize,
+    /// Node of the other guide.
+    #[serde(rename = "for")]
+    pub for_node: String,
+    /// Key of the other guide, from 0.
+    pub passes_key: usize,
+}
+
+/// The strength that pulls a body to its target. What is left out comes from the preset.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Actuator {
+    /// Where the values below start from. Default `reactive`.
+    pub preset: Preset,
+    /// Share of the distance to the target that one relaxation time makes up, above 0. Keyable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alpha: Option<Keyable>,
+    /// B: 1 is critical, less swings past the target, more creeps up to it. Keyable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub damping: Option<Keyable>,
+    /// Relaxation time of the controller, s; has nothing to do with the step. Keyable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub relaxation_time: Option<Keyable>,
+    /// The strongest pull.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_force: Option<Limit>,
+    /// The strongest turn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_torque: Option<Limit>,
+    /// How quickly a lasting push such as gravity is noticed and made up for, 1/s; 0 never. Keyable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compensation: Option<Keyable>,
+    /// How much of the target's own velocity is matched: 0 trails fast keys as in the paper, 1 keeps up. `timed`
+    /// only. Keyable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keep_up: Option<Keyable>,
+    /// 0 is the keys, 1 is physics. Keyable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blend: Option<Keyable>,
+    /// Start with gravity already made up for, so that nothing sags at the first frame.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start_balanced: Option<bool>,
+}
+
+/// How strong an actuator may be.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Limit {
+    /// No limit.
+    Unlimited,
+    /// Newtons (force) or newton metres (torque). Keyable.
+    Absolute(Keyable),
+    /// Multiples of the body's weight under 9.81 m/s^2 (torque: weight times the body's radius). Keyable.
+    Weights(Keyable),
+}
+
+/// What is written back.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Bake {
+    /// Name of the new clip. Default: the source's name with " (Sinew)".
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// First and last frame (frame 0 is time 0). Default: the clip's, and for `path` guides until they arrive.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frames: Option<[f64; 2]>,
+    /// Few keys, or one on every frame.
+    pub keys: BakedKeys,
+    /// `fitted`: how far a fitted curve may be from the simulation, scene units. Default: a thousandth of the
+    /// object's size.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tolerance: Option<f64>,
+    /// `fitted`: the same for rotations, degrees. Default 0.05.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tolerance_deg: Option<f64>,
+}
+
+/// Which keys a bake has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BakedKeys {
+    /// The few cubic keys that stay within the tolerance.
+    #[default]
+    Fitted,
+    /// One key on every frame, straight in between.
+    EveryFrame,
+}

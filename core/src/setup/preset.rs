@@ -1,0 +1,106 @@
+//! Three ways to be strong, and the full set of actuator values after preset and overrides.
+
+use super::{Actuator, Keyable, Limit};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A named starting point for an actuator.
+///
+/// Each is chosen by the frequency `sqrt(2 alpha) / relaxation_time` at which it answers, since that is what one
+/// sees: a body settles in about four over that frequency.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Preset {
+    /// Stays on the keys and takes off the corners. Answers at 48 rad/s: settled within two frames.
+    Subtle,
+    /// Follows with weight and gives way when pushed. Answers at 20 rad/s, holds eight times its weight.
+    #[default]
+    Reactive,
+    /// Barely holds itself up, swings past. Answers at 7 rad/s, holds twice its weight.
+    Limp,
+}
+
+/// An actuator with every value decided.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Resolved {
+    /// See [`Actuator::alpha`].
+    pub alpha: Keyable,
+    /// See [`Actuator::damping`].
+    pub damping: Keyable,
+    /// See [`Actuator::relaxation_time`].
+    pub relaxation_time: Keyable,
+    /// See [`Actuator::max_force`].
+    pub max_force: Limit,
+    /// See [`Actuator::max_torque`].
+    pub max_torque: Limit,
+    /// See [`Actuator::compensation`].
+    pub compensation: Keyable,
+    /// See [`Actuator::keep_up`].
+    pub keep_up: Keyable,
+    /// See [`Actuator::blend`].
+    pub blend: Keyable,
+    /// See [`Actuator::start_balanced`].
+    pub start_balanced: bool,
+}
+
+impl Preset {
+    /// All of them, in order of strength.
+    pub const ALL: [Preset; 3] = [Preset::Subtle, Preset::Reactive, Preset::Limp];
+
+    /// As written in a set-up file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Preset::Subtle => "subtle",
+            Preset::Reactive => "reactive",
+            Preset::Limp => "limp",
+        }
+    }
+
+    /// The preset of that name.
+    pub fn from_name(name: &str) -> Option<Preset> {
+        Preset::ALL.into_iter().find(|p| p.name() == name)
+    }
+
+    /// Its values.
+    pub fn values(self) -> Resolved {
+        // The relaxation time is one frame at 24 per second; alpha then sets the frequency.
+        let relaxation_time = 1.0 / 24.0;
+        let (rad_per_s, damping, weights, compensation, keep_up) = match self {
+            Preset::Subtle => (48.0, 1.0, None, 10.0, 1.0),
+            Preset::Reactive => (20.0, 0.8, Some(8.0), 4.0, 0.8),
+            Preset::Limp => (7.0, 0.4, Some(2.0), 1.0, 0.3),
+        };
+        let product: f64 = rad_per_s * relaxation_time;
+        let limit = |w: Option<f64>| w.map_or(Limit::Unlimited, |w| Limit::Weights(w.into()));
+        Resolved {
+            alpha: (product * product / 2.0).into(),
+            damping: damping.into(),
+            relaxation_time: relaxation_time.into(),
+            max_force: limit(weights),
+            max_torque: limit(weights),
+            compensation: f64::from(compensation).into(),
+            keep_up: keep_up.into(),
+            blend: 1.0.into(),
+            start_balanced: true,
+        }
+    }
+}
+
+impl Actuator {
+    /// The preset's values, with what is written here on top.
+    pub fn resolve(&self) -> Resolved {
+        let base = self.preset.values();
+        let keyable = |own: &Option<Keyable>, preset: Keyable| own.clone().unwrap_or(preset);
+        Resolved {
+            alpha: keyable(&self.alpha, base.alpha),
+            damping: keyable(&self.damping, base.damping),
+            relaxation_time: keyable(&self.relaxation_time, base.relaxation_time),
+            max_force: self.max_force.clone().unwrap_or(base.max_force),
+            max_torque: self.max_torque.clone().unwrap_or(base.max_torque),
+            compensation: keyable(&self.compensation, base.compensation),
+            keep_up: keyable(&self.keep_up, base.keep_up),
+            blend: keyable(&self.blend, base.blend),
+            start_balanced: self.start_balanced.unwrap_or(base.start_balanced),
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Mass, centre and inertia of a solid, from a closed mesh exactly or from a primitive fitted to its vertices.
+//!
+//! Lengths in metres, density in kg/m^3. [`MassProperties`] are about the centre of mass, in the axes of the
+//! frame that the vertices were given in; [`MassProperties::principal`] turns them to principal axes, which is
+//! the frame that bodies are simulated in.
+
+mod fit;
+mod mesh;
+
+pub use fit::{Kind, Primitive, fit_box, fit_capsule, fit_cylinder, fit_sphere, tightest};
+pub use mesh::{Closed, closed, of_mesh};
+
+use glam::{DMat3, DQuat, DVec3};
+
+/// What a rigid body's motion depends on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MassProperties {
+    /// kg.
+    pub mass: f64,
+    /// Centre of mass, m.
+    pub center: DVec3,
+    /// Inertia tensor about the centre of mass, kg m^2.
+    pub inertia: DMat3,
+    /// Radius of a ball of the same volume, m: the size of the thing, for defaults and for wind.
+    pub radius: f64,
+}
+
+impl MassProperties {
+    /// The same shape with another mass.
+    pub fn with_mass(self, mass: f64) -> Self {
+        MassProperties { mass, inertia: self.inertia * (mass / self.mass), ..self }
+    }
+
+    /// Principal moments and the rotation from principal axes to the given ones.
+    ///
+    /// Jacobi rotations: exact for a diagonal tensor (which stays as it is, unturned) and accurate to the last
+    /// digits for any other.
+    pub fn principal(&self) -> (DVec3, DQuat) {
+        let mut a = self.inertia;
+        let mut axes = DMat3::IDENTITY;
+        let size = a.x_axis.length() + a.y_axis.length() + a.z_axis.length();
+        for _ in 0..50 {
+            // The largest off-diagonal element.
+            let off = [(0, 1, a.y_axis.x), (0, 2, a.z_axis.x), (1, 2, a.z_axis.y)];
+            let (p, q, value) = off.into_iter().fold(off[0], |m, e| if e.2.abs() > m.2.abs() { e } else { m });
+            if value.abs() <= 1e-15 * size {
+                break;
+            }
+            let theta = (a.col(q)[q] - a.col(p)[p]) / (2.0 * value);
+            let t = theta.signum() / (theta.abs() + (theta * theta + 1.0).sqrt());
+            let c = 1.0 / (t * t + 1.0).sqrt();
+            let s = t * c;
+            let mut r = DMat3::IDENTITY;
+            r.col_mut(p)[p] = c;
+            r.col_mut(q)[q] = c;
+            r.col_mut(q)[p] = s;
+            r.col_mut(p)[q] = -s;
+            a = r.transpose() * a * r;
+            axes *= r;
+        }
+        let moments = DVec3::new(a.x_axis.x, a.y_axis.y, a.z_axis.z);
+        let rotation = if axes == DMat3::IDENTITY { DQuat::IDENTITY } else { DQuat::from_mat3(&axes).normalize() };
+        (moments, rotation)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rotation::exp;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn principal_axes_rebuild_the_tensor(
+            x in 0.1..3.0, y in 0.1..3.0, z in 0.1..3.0, a in -3.0..3.0, b in -3.0..3.0, c in -3.0..3.0,
+        ) {
+            let r = DMat3::from_quat(exp(DVec3::new(a, b, c)));
+            let inertia = r * DMat3::from_diagonal(DVec3::new(x, y, z)) * r.transpose();
+            let m = MassProperties { mass: 1.0, center: DVec3::ZERO, inertia, radius: 1.0 };
+            let (moments, axes) = m.principal();
+            let turned = DMat3::from_quat(axes);
+            let rebuilt = turned * DMat3::from_diagonal(moments) * turned.transpose();
+            let error = (rebuilt - inertia).to_cols_array().iter().fold(0.0_f64, |m, e| m.max(e.abs()));
+            prop_assert!(error < 1e-13);
+        }
+    }
+
+    #[test]
+    fn a_diagonal_tensor_is_not_turned() {
+        let inertia = DMat3::from_diagonal(DVec3::new(3.0, 1.0, 2.0));
+        let m = MassProperties { mass: 1.0, center: DVec3::ZERO, inertia, radius: 1.0 };
+        assert_eq!(m.principal(), (DVec3::new(3.0, 1.0, 2.0), DQuat::IDENTITY));
+    }
+}
