@@ -13,6 +13,7 @@
 
 pub mod curve;
 pub mod dynamics;
+pub mod guide;
 pub mod rotation;
 pub mod scene;
 pub mod setup;

@@ -1,0 +1,189 @@
+//! The target on a path: where it is, and how it moves (Lamouret 1995, section 2.2, and timing on top).
+//!
+//! *Path*: the target keeps the base distance ahead of the body. Each step takes the FIRST parameter past the
+//! current one at which the distance is reached; it never moves back. The search steps forward by what the
+//! span's speed bound allows, so it cannot jump over a crossing (the paper's binary search can).
+//! *Timed*: the target follows the clock, held back where the base distance is reached, and catches up at a
+//! bounded rate.
+
+use super::Path;
+use crate::rotation;
+use crate::scene::Placement;
+use crate::setup::Timing;
+
+/// What a target is made of, fixed for a rig.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tracker {
+    /// Index of the path it moves on.
+    pub path: usize,
+    /// Index of the solid that chases it.
+    pub solid: usize,
+    /// Whether the distance counts position.
+    pub position: bool,
+    /// Whether the distance counts orientation.
+    pub orientation: bool,
+    /// What moves it.
+    pub timing: Timing,
+    /// `timed`: fastest catching up, in seconds of keys per second; at least 1.
+    pub catch_up: f64,
+    /// `speeds`: `(time of the key, preferred speed m/s)`, increasing in time.
+    pub speeds: Vec<(f64, f64)>,
+}
+
+/// Where a target is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Target {
+    /// Parameter on the path: the keys' own time (s).
+    pub parameter: f64,
+    /// Span of the path at that parameter.
+    pub span: usize,
+}
+
+/// How far ahead a target may be: 1 on the metric below is the base distance.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reach {
+    /// Metres.
+    pub distance: f64,
+    /// Radians.
+    pub angle: f64,
+}
+
+/// The search ends when it is within this share of the base distance: far below what a pixel shows.
+const SEARCH_TOLERANCE: f64 = 1e-9;
+
+/// Steps of one search. Each halves the gap or better on all but pathological spans; running out leaves the
+/// target short of the base distance, which keeps every guarantee and is made up for at the next step.
+const MOST_SEARCH_STEPS: usize = 200;
+
+impl Tracker {
+    /// Distance of a body from a point of the path in units of the base distance.
+    #[inline]
+    pub fn metric(&self, reach: Reach, body: &Placement, point: &Placement) -> f64 {
+        let mut metric = 0.0_f64;
+        if self.position {
+            metric = (point.position - body.position).length() / reach.distance;
+        }
+        if self.orientation {
+            metric = metric.max(rotation::distance(point.rotation, body.rotation) / reach.angle);
+        }
+        metric
+    }
+
+    /// Moves the target forward, at most to `limit` (s), to the first point at the base distance from `body`
+    /// (which is given in the path's frame).
+    pub fn reach_forward(&self, path: &Path, reach: Reach, body: &Placement, target: &mut Target, limit: f64) {
+        let mut t = target.parameter;
+        let mut span = path.seek(target.span, t);
+        for _ in 0..MOST_SEARCH_STEPS {
+            if t >= limit {
+                break;
+            }
+            let gap = 1.0 - self.metric(reach, body, &path.at(span, t));
+            if gap <= SEARCH_TOLERANCE {
+                break;
+            }
+            let (end, fastest, fastest_turn) = path.bound(span);
+            let mut per_second = 0.0_f64;
+            if self.position {
+                per_second = fastest / reach.distance;
+            }
+            if self.orientation {
+                per_second = per_second.max(fastest_turn / reach.angle);
+            }
+            // A jump between spans (stepped keys) is entered only if its far side is still within reach.
+            let step = gap / per_second;
+            if step < end - t {
+                t = (t + step).min(limit);
+            } else {
+                let next = end.min(limit);
+                if next == end && span + 1 < path.len() {
+                    if self.metric(reach, body, &path.at(span + 1, end)) > 1.0 + SEARCH_TOLERANCE {
+                        break;
+                    }
+                    span += 1;
+                }
+                t = next;
+            }
+        }
+        target.parameter = t;
+        target.span = path.seek(span, t);
+    }
+
+    /// Preferred speed (m/s) at parameter `t`; straight between the keys that have one.
+    pub fn preferred_speed(&self, t: f64) -> Option<f64> {
+        let i = self.speeds.partition_point(|s| s.0 <= t);
+        match (i.checked_sub(1).map(|i| self.speeds[i]), self.speeds.get(i)) {
+            (Some(a), Some(b)) => Some(a.1 + (b.1 - a.1) * (t - a.0) / (b.0 - a.0)),
+            (Some(a), None) => Some(a.1),
+            (None, Some(b)) => Some(b.1),
+            (None, None) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::guide::path::Accuracy;
+    use glam::{DQuat, DVec3};
+
+    fn tracker() -> Tracker {
+        Tracker {
+            path: 0,
+            solid: 0,
+            position: true,
+            orientation: false,
+            timing: Timing::Path,
+            catch_up: 2.0,
+            speeds: vec![],
+        }
+    }
+
+    fn at(position: DVec3) -> Placement {
+        Placement { position, rotation: DQuat::IDENTITY }
+    }
+
+    fn path(points: &[DVec3]) -> Path {
+        let breaks: Vec<f64> = (0..points.len()).map(|i| i as f64).collect();
+        let fine = Accuracy { position: 1e-9, rotation: 1e-9 };
+        Path::compile(&breaks, breaks.clone(), fine, |t| {
+            let i = (t.floor() as usize).min(points.len() - 2);
+            at(points[i].lerp(points[i + 1], t - i as f64))
+        })
+    }
+
+    #[test]
+    fn the_first_crossing_is_taken_on_a_hairpin() {
+        // Out and back beside itself: a search that only looks at the far end would skip the whole loop.
+        let p = path(&[DVec3::ZERO, DVec3::X * 10.0, DVec3::new(10.0, 0.1, 0.0), DVec3::new(0.0, 0.1, 0.0)]);
+        let mut target = Target { parameter: 0.0, span: 0 };
+        let reach = Reach { distance: 1.0, angle: 1.0 };
+        tracker().reach_forward(&p, reach, &at(DVec3::ZERO), &mut target, 3.0);
+        assert!((target.parameter - 0.1).abs() < 1e-8, "{}", target.parameter);
+    }
+
+    #[test]
+    fn a_body_pushed_back_leaves_the_target_where_it_is() {
+        let p = path(&[DVec3::ZERO, DVec3::X * 10.0]);
+        let mut target = Target { parameter: 0.5, span: 0 };
+        tracker().reach_forward(&p, Reach { distance: 1.0, angle: 1.0 }, &at(DVec3::ZERO), &mut target, 1.0);
+        assert_eq!(target.parameter, 0.5);
+    }
+
+    #[test]
+    fn the_end_of_the_path_is_reached_exactly() {
+        let p = path(&[DVec3::ZERO, DVec3::X * 10.0]);
+        let mut target = Target { parameter: 0.95, span: 0 };
+        tracker().reach_forward(&p, Reach { distance: 1.0, angle: 1.0 }, &at(DVec3::X * 9.9), &mut target, 1.0);
+        assert_eq!(target.parameter, 1.0);
+    }
+
+    #[test]
+    fn speeds_run_straight_between_keys() {
+        let t = Tracker { speeds: vec![(1.0, 2.0), (3.0, 4.0)], ..tracker() };
+        assert_eq!(t.preferred_speed(0.0), Some(2.0));
+        assert_eq!(t.preferred_speed(2.0), Some(3.0));
+        assert_eq!(t.preferred_speed(9.0), Some(4.0));
+        assert_eq!(tracker().preferred_speed(1.0), None);
+    }
+}
