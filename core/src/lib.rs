@@ -11,10 +11,13 @@
 //! axes are converted once, where files and hosts are read.
 #![forbid(unsafe_code)]
 
+pub mod actuator;
 pub mod curve;
 pub mod dynamics;
 pub mod guide;
+pub mod rig;
 pub mod rotation;
 pub mod scene;
 pub mod setup;
 pub mod shape;
+pub mod simulate;

@@ -159,6 +159,51 @@ impl<'a> Pose<'a> {
         }
     }
 
+    fn affine_at(&self, node: usize, time: f64) -> DAffine3 {
+        let affine = self.local_at(node, time).1;
+        match self.scene.nodes[node].parent {
+            Some(p) => self.affine_at(p, time) * affine,
+            None => affine,
+        }
+    }
+
+    /// As [`Self::placement`], for one node at any time (s), without evaluating the others.
+    pub fn placement_at(&self, node: usize, time: f64) -> Placement {
+        let (local, affine) = self.local_at(node, time);
+        let Some(parent) = self.scene.nodes[node].parent else {
+            return Placement { position: affine.translation, rotation: local.rotation };
+        };
+        let parent = self.affine_at(parent, time);
+        let frame = rotation::of_linear(parent.matrix3).unwrap_or(DQuat::IDENTITY);
+        Placement {
+            position: parent.transform_point3(affine.translation),
+            rotation: (frame * local.rotation).normalize(),
+        }
+    }
+
+    /// Times (s) at which the node's placement may bend or jump: keys of its own and of its ancestors, in order.
+    pub fn breaks(&self, node: usize) -> Vec<f64> {
+        let mut times = Vec::new();
+        let mut at = Some(node);
+        while let Some(i) = at {
+            let c = &self.curves[i];
+            let own = if i == node { None } else { c.scale };
+            for curve in [c.translation, c.rotation, own].into_iter().flatten() {
+                times.extend_from_slice(curve.times());
+            }
+            at = self.scene.nodes[i].parent;
+        }
+        times.sort_by(f64::total_cmp);
+        times.dedup();
+        times
+    }
+
+    /// Times of the node's own keys (s): of its translation, else of its rotation.
+    pub fn keys(&self, node: usize) -> Vec<f64> {
+        let c = &self.curves[node];
+        c.translation.or(c.rotation).map_or_else(Vec::new, |curve| curve.times().to_vec())
+    }
+
     /// The linear map from the mesh's axes to the rigid frame of [`Self::placement`]: scale and shear.
     pub fn stretch(&self, node: usize) -> DMat3 {
         DMat3::from_quat(self.placement(node).rotation.conjugate()) * self.world[node].matrix3

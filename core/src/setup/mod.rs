@@ -8,6 +8,7 @@
 mod keyable;
 mod preset;
 mod read;
+pub(crate) mod through;
 
 
 pub use keyable::{Between, Keyable, Keys};

@@ -1,0 +1,185 @@
+//! Actuators of limited strength (Lamouret 1995, sections 2.1 and 3.2), one step at a time.
+//!
+//! ```text
+//!     force   F = 2 m alpha (x_target - x) / Dt^2 - 2 m beta (v - u) / Dt,         beta = B sqrt(2 alpha)
+//!     torque  T = 2 J (alpha W - beta (w - u)) / Dt + w x J w,   W = rotation to the target / Dt
+//! ```
+//!
+//! with `u` the share of the target's velocity that the animator wants matched (0 in the paper). The paper prints
+//! the gyroscopic term with a minus; its own integrator needs the plus for the body to come straight round.
+//!
+//! Observed external action (eq. 7-10): what changed the momentum beyond the actuator's own doing, filtered with
+//! `1 - exp(-g h)`, is held against it. Order: main force, add the correction, then truncate.
+//!
+//! Each step is the exact solution for its step (see [`crate::dynamics::response`]); the limit holds for the mean
+//! force over the step, so that a stiff actuator near its target is not cut by the first instant of a step that it
+//! ends at rest. A truncated actuator pulls with constant force for that step, as in the paper.
+
+use crate::dynamics::response::Response;
+use crate::dynamics::top;
+use crate::rig::Drive;
+use crate::rotation;
+use glam::{DQuat, DVec3};
+
+/// What an actuator remembers: its own last action and the correction it has learnt. One for force, one for torque.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Memory {
+    /// Mean action over the last step (force or torque).
+    pub action: DVec3,
+    /// Filtered correction.
+    pub correction: DVec3,
+    /// Momentum when the last step began.
+    pub momentum_before: DVec3,
+    /// Length of the last step (s); 0 before the first.
+    pub step_before: f64,
+    /// Whether the last action was truncated.
+    pub saturated: bool,
+}
+
+impl Memory {
+    /// Looks at what the last step did to the momentum and updates the correction for a step of `h` seconds.
+    #[inline]
+    pub fn observe(&mut self, momentum: DVec3, compensation: f64, h: f64) {
+        if self.step_before > 0.0 && compensation > 0.0 {
+            let external = (momentum - self.momentum_before) / self.step_before - self.action;
+            let share = 1.0 - libm::exp(-compensation * h);
+            self.correction += (-external - self.correction) * share;
+        }
+        self.momentum_before = momentum;
+        self.step_before = h;
+    }
+}
+
+/// What else acts on a solid during a step, and where its target is.
+#[derive(Clone, Copy, Debug)]
+pub struct Pull {
+    /// From the body to the target at the start of the step: metres, or a rotation vector.
+    pub error: DVec3,
+    /// Mean velocity of the target over the step.
+    pub target_velocity: DVec3,
+    /// Velocity that the damping is measured against.
+    pub matched_velocity: DVec3,
+}
+
+/// Response functions kept from the last step, for the stiffness, damping and step they were made for.
+#[derive(Clone, Copy, Debug)]
+pub struct Cached {
+    key: (f64, f64, f64),
+    response: Response,
+}
+
+impl Default for Cached {
+    fn default() -> Self {
+        Cached { key: (0.0, 0.0, 0.0), response: Response::free(0.0) }
+    }
+}
+
+impl Cached {
+    /// The response for these, computed anew only when one of them changed.
+    #[inline]
+    pub fn get(&mut self, k: f64, c: f64, h: f64) -> Response {
+        if self.key != (k, c, h) {
+            *self = Cached { key: (k, c, h), response: Response::new(k, c, h) };
+        }
+        self.response
+    }
+}
+
+/// Moves a mass for `h` seconds: returns the displacement and the new velocity, and stores the action.
+///
+/// `other` is the acceleration of everything else, `drag` (1/s) the rate at which velocity is lost against air that
+/// moves with `wind`. Without `pull` the mass is free.
+#[inline]
+#[allow(clippy::too_many_arguments)]
+pub fn move_mass(
+    pull: Option<Pull>,
+    drive: &Drive,
+    memory: &mut Memory,
+    cached: &mut Cached,
+    mass: f64,
+    velocity: DVec3,
+    (other, drag, wind): (DVec3, f64, DVec3),
+    h: f64,
+) -> (DVec3, DVec3) {
+    let air = other + wind * drag;
+    let Some(p) = pull else {
+        memory.action = DVec3::ZERO;
+        let r = cached.get(0.0, drag, h);
+        return (velocity * r.b + air * r.g, velocity * r.b_rate + air * r.b);
+    };
+    let (k, c) = (drive.stiffness, drive.damping);
+    let r = cached.get(k, c + drag, h);
+    let b0 = p.error * k + p.matched_velocity * c + air + memory.correction / mass;
+    let b1 = p.target_velocity * k;
+    let moved = velocity * r.b + b0 * r.g + b1 * r.h;
+    let after = velocity * r.b_rate + b0 * r.b + b1 * r.g;
+    let external = other + (wind - moved / h) * drag;
+    memory.action = ((after - velocity) / h - external) * mass;
+    let strength = memory.action.length();
+    memory.saturated = strength > drive.max_force;
+    if !memory.saturated {
+        return (moved, after);
+    }
+    memory.action *= drive.max_force / strength;
+    let constant = air + memory.action / mass;
+    let r = Response::new(0.0, drag, h);
+    (velocity * r.b + constant * r.g, velocity * r.b_rate + constant * r.b)
+}
+
+/// Turns a body for `h` seconds: returns the new orientation and world angular momentum, and stores the action.
+///
+/// `spin_drag` (1/s) is the rate at which spin is lost. Without `pull` the body is free.
+#[inline]
+#[allow(clippy::too_many_arguments)]
+pub fn turn_body(
+    pull: Option<Pull>,
+    drive: &Drive,
+    memory: &mut Memory,
+    cached: &mut Cached,
+    inertia: DVec3,
+    (orientation, momentum): (DQuat, DVec3),
+    spin_drag: f64,
+    h: f64,
+) -> (DQuat, DVec3) {
+    let Some(p) = pull else {
+        memory.action = DVec3::ZERO;
+        return coast(orientation, momentum, inertia, spin_drag, h);
+    };
+    let w = top::angular_velocity(orientation, momentum, inertia);
+    let (k, c) = (drive.stiffness, drive.damping);
+    let r = cached.get(k, c + spin_drag, h);
+    let mut b0 = p.error * k + p.matched_velocity * c;
+    if memory.correction != DVec3::ZERO {
+        b0 += top::angular_velocity(orientation, memory.correction, inertia);
+    }
+    let b1 = p.target_velocity * k;
+    let turned = w * r.b + b0 * r.g + b1 * r.h;
+    let w_after = w * r.b_rate + b0 * r.b + b1 * r.g;
+    let q_after = (rotation::exp(turned) * orientation).normalize();
+    let after = top::angular_momentum(q_after, w_after, inertia);
+    memory.action = (after - momentum) / h;
+    if spin_drag > 0.0 {
+        memory.action += top::angular_momentum(orientation, turned / h, inertia) * spin_drag;
+    }
+    let strength = memory.action.length();
+    memory.saturated = strength > drive.max_torque;
+    if !memory.saturated {
+        return (q_after, after);
+    }
+    memory.action *= drive.max_torque / strength;
+    // Kick, drift, kick: of second order, and exact for a constant torque about a principal axis.
+    let kick = memory.action * (0.5 * h);
+    let (q, drifted) = coast(orientation, momentum + kick, inertia, spin_drag, h);
+    (q, drifted + kick)
+}
+
+/// Free rotation, with spin lost at `spin_drag`.
+#[inline]
+fn coast(orientation: DQuat, momentum: DVec3, inertia: DVec3, spin_drag: f64, h: f64) -> (DQuat, DVec3) {
+    if spin_drag == 0.0 {
+        return (top::turn(orientation, momentum, inertia, h), momentum);
+    }
+    // Half of the loss before the turn, half after it.
+    let half = libm::exp(-0.5 * spin_drag * h);
+    (top::turn(orientation, momentum * half, inertia, h), momentum * (half * half))
+}

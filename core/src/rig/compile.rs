@@ -1,0 +1,454 @@
+//! Scene + Setup -> Rig: names become indices, keys become paths, and everything that cannot work is refused
+//! here by name, so that the simulation itself has nothing left to fail on but numbers.
+
+use super::mass::mass;
+use super::{Field, Frame, GroupFactors, Rig, Setting, Settings, Solid, Value, World, range};
+use crate::curve::CurveError;
+use crate::guide::path::Accuracy;
+use crate::guide::{Path, Tracker, WaitLink, deadlock};
+use crate::scene::{Clip, Local, Placement, Pose, Scene};
+use crate::setup::{self, Behaviour, Body, Keyable, Limit, Parts, Resolved, Setup, SetupError, Space, Targets, Timing};
+use glam::DVec3;
+use std::collections::HashMap;
+
+/// A rig, and what compiling it found worth saying.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    /// The rig.
+    pub rig: Rig,
+    /// Per solid, how its mass was found.
+    pub mass_notes: Vec<String>,
+    /// What will work, but perhaps not as meant.
+    pub warnings: Vec<String>,
+}
+
+/// Compiles `setup` on `scene` under the clip that guides (`None`: the rest pose).
+pub fn compile(scene: &Scene, setup: &Setup, clip: Option<&Clip>) -> Result<Compiled, SetupError> {
+    let bodies = resolve_bodies(scene, setup)?;
+    let splined = setup::through::respline(scene, setup, clip, &bodies)?;
+    let clip = splined.as_ref().or(clip);
+    let until_arrival = setup.bodies.iter().any(|b| b.behaviour == Behaviour::Guided && b.guide.timing != Timing::Timed);
+    let range = range(scene, setup, clip, until_arrival)?;
+    let mut pose = Pose::new(scene, clip);
+    pose.evaluate(range.start());
+    let mut compiler = Compiler {
+        scene,
+        setup,
+        pose: &pose,
+        start: range.start(),
+        mpu: setup.world.metres_per_unit,
+        paths: Vec::new(),
+        trackers: Vec::new(),
+        solids: Vec::new(),
+        solid_of_node: HashMap::new(),
+        notes: Vec::new(),
+        warnings: Vec::new(),
+    };
+    let mpu = compiler.mpu;
+    if !(mpu.is_finite() && mpu > 0.0) {
+        return Err(SetupError::new("world.metres_per_unit", format!("{mpu} must be above 0")));
+    }
+    let groups = compiler.groups()?;
+    for node in scene.parents_first() {
+        if let Some(&b) = bodies.get(&node).filter(|&&b| setup.bodies[b].behaviour != Behaviour::Animated) {
+            compiler.solid(node, b)?;
+        }
+    }
+    let world = compiler.world()?;
+    let waits = compiler.waits(&bodies)?;
+    let Compiler { mut solids, paths, trackers, notes, warnings, .. } = compiler;
+    for solid in &mut solids {
+        solid.keyed = solid.settings.keyed() || solid.groups.iter().any(|&g: &usize| groups[g].keyed());
+    }
+    let rig = Rig { solids, paths, trackers, waits, groups, world, range };
+    Ok(Compiled { rig, mass_notes: notes, warnings })
+}
+
+/// The node that a set-up means by a name or `#index`.
+pub fn resolve_node(scene: &Scene, name: &str, place: &str) -> Result<usize, SetupError> {
+    if let Some(index) = name.strip_prefix('#').and_then(|n| n.parse::<usize>().ok()) {
+        return match index < scene.nodes.len() {
+            true => Ok(index),
+            false => Err(SetupError::new(place, format!("the scene has no node {name}; it has {}", scene.nodes.len()))),
+        };
+    }
+    let mut same = (0..scene.nodes.len()).filter(|&i| scene.nodes[i].name == name);
+    match (same.next(), same.next()) {
+        (Some(i), None) => Ok(i),
+        (Some(a), Some(b)) => Err(SetupError::new(
+            place,
+            format!("the scene has several nodes called \"{name}\"; write \"#{a}\" or \"#{b}\" for the one you mean"),
+        )),
+        (None, _) => {
+            let meant = setup::nearest(name, scene.nodes.iter().map(|n| n.name.as_str()).filter(|n| !n.is_empty()));
+            let remedy = meant.map_or("see `sinew inspect` for the names".into(), |m| format!("did you mean \"{m}\"?"));
+            Err(SetupError::new(place, format!("the scene has no node called \"{name}\"; {remedy}")))
+        }
+    }
+}
+
+fn resolve_bodies(scene: &Scene, setup: &Setup) -> Result<HashMap<usize, usize>, SetupError> {
+    let mut bodies = HashMap::new();
+    for (b, body) in setup.bodies.iter().enumerate() {
+        let place = format!("bodies[{b}].node");
+        let node = resolve_node(scene, &body.node, &place)?;
+        if let Some(other) = bodies.insert(node, b) {
+            return Err(SetupError::new(place, format!("{} is already bodies[{other}]; keep one", scene.label(node))));
+        }
+        if body.behaviour != Behaviour::Animated && matches!(scene.nodes[node].local, Local::Matrix(_)) {
+            return Err(SetupError::new(
+                place,
+                format!("{} has a sheared matrix, which no curve can move; simulate its parent, or apply the shear to the mesh", scene.label(node)),
+            ));
+        }
+    }
+    Ok(bodies)
+}
+
+struct Compiler<'a> {
+    scene: &'a Scene,
+    setup: &'a Setup,
+    pose: &'a Pose<'a>,
+    start: f64,
+    mpu: f64,
+    paths: Vec<Path>,
+    trackers: Vec<Tracker>,
+    solids: Vec<Solid>,
+    solid_of_node: HashMap<usize, usize>,
+    notes: Vec<String>,
+    warnings: Vec<String>,
+}
+
+/// A key whose numbers are no curve, said with its place.
+fn curve_error(place: impl Into<String>) -> impl FnOnce(CurveError) -> SetupError {
+    move |e| SetupError::new(place, e.to_string())
+}
+
+impl Compiler<'_> {
+    fn groups(&self) -> Result<Vec<GroupFactors>, SetupError> {
+        let mut groups = Vec::with_capacity(self.setup.groups.len());
+        for (i, g) in self.setup.groups.iter().enumerate() {
+            let place = format!("groups[{i}] \"{}\"", g.name);
+            if self.setup.groups[..i].iter().any(|o| o.name == g.name) {
+                return Err(SetupError::new(place, "is there twice; keep one"));
+            }
+            let factor = |name: &str, v: &Keyable| {
+                let place = format!("{place}.{name}");
+                check(&place, v, 0.0, f64::MAX)?;
+                Value::new(v).map_err(curve_error(place))
+            };
+            groups.push(GroupFactors {
+                strength: factor("strength", &g.strength)?,
+                damping: factor("damping", &g.damping)?,
+                compensation: factor("compensation", &g.compensation)?,
+                blend: factor("blend", &g.blend)?,
+            });
+        }
+        Ok(groups)
+    }
+
+    fn world(&self) -> Result<World, SetupError> {
+        let w = &self.setup.world;
+        let vector = |place: &str, v: [f64; 3]| match v.iter().all(|c| c.is_finite()) {
+            true => Ok(DVec3::from_array(v) / self.mpu),
+            false => Err(SetupError::new(place, "is not made of finite numbers")),
+        };
+        let value = |place: &str, v: &Keyable| {
+            check(place, v, 0.0, f64::MAX)?;
+            Value::new(v).map_err(curve_error(place))
+        };
+        let mut fields = Vec::with_capacity(w.fields.len());
+        for (i, field) in w.fields.iter().enumerate() {
+            let place = format!("world.fields[{i}]");
+            let (setup::Field::Wind { region, .. } | setup::Field::Drag { region, .. }) = field;
+            if region.is_some_and(|r| !(r.radius > 0.0 && r.radius.is_finite() && r.center.iter().all(|c| c.is_finite()))) {
+                return Err(SetupError::new(format!("{place}.region"), "needs a finite centre and a radius above 0"));
+            }
+            fields.push(match field {
+                setup::Field::Wind { velocity, strength, air_density, region } => {
+                    if !(air_density.is_finite() && *air_density >= 0.0) {
+                        return Err(SetupError::new(format!("{place}.air_density"), "must be 0 or more"));
+                    }
+                    Field::Wind {
+                        velocity: vector(&format!("{place}.velocity"), *velocity)?,
+                        strength: value(&format!("{place}.strength"), strength)?,
+                        air_density: air_density * self.mpu * self.mpu * self.mpu,
+                        region: *region,
+                    }
+                }
+                setup::Field::Drag { rate, spin_rate, region } => Field::Drag {
+                    rate: value(&format!("{place}.rate"), rate)?,
+                    spin_rate: value(&format!("{place}.spin_rate"), spin_rate.as_ref().unwrap_or(rate))?,
+                    region: *region,
+                },
+            });
+        }
+        Ok(World {
+            gravity: vector("world.gravity", w.gravity)?,
+            gravity_scale: Value::new(&w.gravity_scale).map_err(curve_error("world.gravity_scale"))?,
+            time_scale: value("world.time_scale", &w.time_scale)?,
+            fields,
+            metres_per_unit: self.mpu,
+        })
+    }
+
+    /// The path of something, in the world or as seen from something else.
+    fn path(&mut self, node: usize, breaks: Vec<f64>, sample: impl Fn(f64) -> Placement) -> usize {
+        let keys = self.pose.keys(node);
+        let extent = breaks
+            .iter()
+            .map(|&t| sample(t).position)
+            .fold((DVec3::INFINITY, DVec3::NEG_INFINITY), |(lo, hi), p| (lo.min(p), hi.max(p)));
+        // A ten-millionth of how far it goes: far below the f32 that files store.
+        let size = (extent.1 - extent.0).length().max(1e-6);
+        let accuracy = Accuracy { position: 1e-7 * size, rotation: 1e-6 };
+        self.paths.push(Path::compile(&breaks, keys, accuracy, sample));
+        self.paths.len() - 1
+    }
+
+    fn solid(&mut self, node: usize, b: usize) -> Result<(), SetupError> {
+        let (scene, pose) = (self.scene, self.pose);
+        let body = &self.setup.bodies[b];
+        let place = format!("bodies[{b}] {}", scene.label(node));
+        let (properties, how) = mass(scene, pose, node, body, &place, self.mpu)?;
+        let (inertia, axes) = properties.principal();
+        // A solid that only turns is held at its node's origin, so that is what it turns about.
+        let center = if body.simulate == Parts::Orientation { DVec3::ZERO } else { properties.center };
+        let offset = Placement { position: center, rotation: axes };
+        let world_of = |n: usize, offset: Placement| move |t: f64| pose.placement_at(n, t).then(&offset);
+
+        let keys = self.path(node, pose.breaks(node), world_of(node, offset));
+        let carrier = std::iter::successors(scene.nodes[node].parent, |&p| scene.nodes[p].parent)
+            .find_map(|p| self.solid_of_node.get(&p).copied());
+        // The keyed pose as seen from the nearest simulated ancestor, else from the parent.
+        let in_carrier = carrier.map(|s| {
+            let (of, its) = (self.solids[s].node, self.solids[s].offset);
+            let (mine, theirs) = (world_of(node, offset), world_of(of, its));
+            (self.path(node, pose.breaks(node), move |t| theirs(t).to(&mine(t))), Frame::Solid(s))
+        });
+        let hold = in_carrier.unwrap_or((keys, Frame::World));
+        let (guide_path, frame) = match (body.guide.space, in_carrier, scene.nodes[node].parent) {
+            (Space::Parent, Some(relative), _) => relative,
+            (Space::Parent, None, Some(parent)) => {
+                let (mine, theirs) = (world_of(node, offset), world_of(parent, Placement::IDENTITY));
+                let theirs_path = self.path(parent, pose.breaks(parent), theirs);
+                let path = self.path(node, pose.breaks(node), move |t| theirs(t).to(&mine(t)));
+                (path, Frame::Keys(theirs_path))
+            }
+            _ => (keys, Frame::World),
+        };
+
+        let solid = self.solids.len();
+        let (position_target, rotation_target) = self.targets(body, &place, solid, guide_path)?;
+        let settings = self.settings(body, &place, &properties, &self.paths[guide_path])?;
+        let mut groups = Vec::with_capacity(body.groups.len());
+        for name in &body.groups {
+            let Some(g) = self.setup.groups.iter().position(|g| g.name == *name) else {
+                let meant = setup::nearest(name, self.setup.groups.iter().map(|g| g.name.as_str()));
+                let remedy = meant.map_or("add it to \"groups\"".into(), |m| format!("did you mean \"{m}\"?"));
+                return Err(SetupError::new(format!("{place}.groups"), format!("there is no group \"{name}\"; {remedy}")));
+            };
+            groups.push(g);
+        }
+        let (velocity, spin) = match body.behaviour == Behaviour::Guided && body.guide.timing != Timing::Timed {
+            true => (DVec3::ZERO, DVec3::ZERO), // the paper's objects start from rest
+            false => self.paths[keys].velocity(self.start),
+        };
+        let start = (
+            body.velocity.map_or(velocity, |v| DVec3::from_array(v) / self.mpu),
+            body.spin.map_or(spin, DVec3::from_array),
+        );
+        if !(start.0.is_finite() && start.1.is_finite()) {
+            return Err(SetupError::new(place, "the starting velocity or spin is not a finite number"));
+        }
+        self.solids.push(Solid {
+            node,
+            label: scene.label(node),
+            mass: properties.mass,
+            inertia,
+            radius: properties.radius,
+            offset,
+            simulate: body.simulate,
+            keys,
+            hold,
+            frame,
+            position_target,
+            rotation_target,
+            settings,
+            groups,
+            keyed: false,
+            start,
+            start_balanced: body.actuator.resolve().start_balanced,
+        });
+        self.solid_of_node.insert(node, solid);
+        self.notes.push(how);
+        Ok(())
+    }
+
+    fn targets(
+        &mut self,
+        body: &Body,
+        place: &str,
+        solid: usize,
+        path: usize,
+    ) -> Result<(Option<usize>, Option<usize>), SetupError> {
+        if body.behaviour != Behaviour::Guided {
+            return Ok((None, None));
+        }
+        let guide = &body.guide;
+        let position = guide.follow.position() && body.simulate.position();
+        let orientation = guide.follow.orientation() && body.simulate.orientation();
+        let catch_up = guide.catch_up.unwrap_or(2.0);
+        if !(catch_up.is_finite() && catch_up >= 1.0) {
+            return Err(SetupError::new(format!("{place}.guide.catch_up"), format!("{catch_up} must be 1 or more")));
+        }
+        let mut speeds = Vec::with_capacity(guide.speeds.len());
+        for s in &guide.speeds {
+            let at = self.key_time(path, s.key, &format!("{place}.guide.speeds"))?;
+            if !(s.speed.is_finite() && s.speed >= 0.0) {
+                return Err(SetupError::new(format!("{place}.guide.speeds"), format!("speed {} must be 0 or more", s.speed)));
+            }
+            speeds.push((at, s.speed));
+        }
+        speeds.sort_by(|a, b| a.0.total_cmp(&b.0));
+        if guide.timing == Timing::Speeds && speeds.is_empty() {
+            return Err(SetupError::new(
+                format!("{place}.guide.speeds"),
+                "\"timing\": \"speeds\" needs preferred speeds: [{\"key\": 0, \"speed\": 1.0}, ...]",
+            ));
+        }
+        let tracker = |position, orientation| Tracker {
+            path,
+            solid,
+            position,
+            orientation,
+            timing: guide.timing,
+            catch_up,
+            speeds: speeds.clone(),
+        };
+        let mut add = |t: Tracker| {
+            self.trackers.push(t);
+            self.trackers.len() - 1
+        };
+        Ok(match (position, orientation) {
+            (true, true) if guide.targets == Targets::Together => {
+                let shared = add(tracker(true, true));
+                (Some(shared), Some(shared))
+            }
+            _ => (position.then(|| add(tracker(true, false))), orientation.then(|| add(tracker(false, true)))),
+        })
+    }
+
+    fn key_time(&self, path: usize, key: usize, place: &str) -> Result<f64, SetupError> {
+        let keys = &self.paths[path].keys;
+        keys.get(key).copied().ok_or_else(|| {
+            SetupError::new(place, format!("there is no key {key}; the node has {} (counted from 0)", keys.len()))
+        })
+    }
+
+    fn settings(
+        &self,
+        body: &Body,
+        place: &str,
+        properties: &crate::shape::MassProperties,
+        path: &Path,
+    ) -> Result<Settings, SetupError> {
+        let r: Resolved = body.actuator.resolve();
+        let place = |s: Setting| format!("{place}.{}.{}", if s as u32 >= 8 { "guide" } else { "actuator" }, s.name());
+        let value = |s: Setting, v: &Keyable, unit: f64| {
+            let (lo, hi) = s.range();
+            check(&place(s), v, lo, hi)?;
+            Value::scaled(v, unit).map_err(curve_error(place(s)))
+        };
+        // Weight in kg unit/s^2 under standard gravity, whatever the scene's gravity is: strength is the body's.
+        let weight = properties.mass * 9.81 / self.mpu;
+        let limit = |s: Setting, l: &Limit, unit: f64, weights: f64| match l {
+            Limit::Unlimited => Ok(Value::constant(f64::INFINITY)),
+            Limit::Absolute(v) => value(s, v, unit),
+            Limit::Weights(v) => value(s, v, weights),
+        };
+        let stiffness = 2.0 * r.alpha.first() / (r.relaxation_time.first() * r.relaxation_time.first());
+        let base_distance = match &body.guide.base_distance {
+            Some(v) => value(Setting::BaseDistance, v, 1.0)?,
+            None => Value::constant(default_distance(body, properties.radius, path, stiffness.sqrt())),
+        };
+        let degree = std::f64::consts::PI / 180.0;
+        let default_angle = if body.guide.timing == Timing::Timed { 120.0 } else { 45.0 };
+        let base_angle = body.guide.base_angle_deg.clone().unwrap_or(Keyable::Constant(default_angle));
+        Ok(Settings::new([
+            value(Setting::Alpha, &r.alpha, 1.0)?,
+            value(Setting::Damping, &r.damping, 1.0)?,
+            value(Setting::RelaxationTime, &r.relaxation_time, 1.0)?,
+            limit(Setting::MaxForce, &r.max_force, 1.0 / self.mpu, weight)?,
+            limit(Setting::MaxTorque, &r.max_torque, 1.0 / (self.mpu * self.mpu), weight * properties.radius)?,
+            value(Setting::Compensation, &r.compensation, 1.0)?,
+            value(Setting::KeepUp, &r.keep_up, 1.0)?,
+            value(Setting::Blend, &r.blend, 1.0)?,
+            base_distance,
+            value(Setting::BaseAngle, &base_angle, degree)?,
+        ]))
+    }
+
+    fn waits(&mut self, bodies: &HashMap<usize, usize>) -> Result<Vec<WaitLink>, SetupError> {
+        let mut links = Vec::new();
+        for (solid, s) in self.solids.iter().enumerate() {
+            let b = bodies[&s.node];
+            for (w, wait) in self.setup.bodies[b].guide.waits.iter().enumerate() {
+                let place = format!("bodies[{b}] {}.guide.waits[{w}]", s.label);
+                let other = resolve_node(self.scene, &wait.for_node, &place)?;
+                let target_of = |solid: Option<&usize>| solid.and_then(|&s| self.targets_of(s).next());
+                let Some(awaited) = target_of(self.solid_of_node.get(&other)) else {
+                    return Err(SetupError::new(place, format!("{} is not guided, so nobody can wait for it", self.scene.label(other))));
+                };
+                let at = self.key_time(self.solids[solid].keys, wait.at_key, &place)?;
+                let passes = self.key_time(self.trackers[awaited].path, wait.passes_key, &place)?;
+                for waiting in self.targets_of(solid) {
+                    links.push(WaitLink { waiting, at, awaited, passes });
+                }
+            }
+        }
+        let stuck = deadlock(&links, self.trackers.len());
+        if let Some(l) = stuck.first() {
+            let label = |t: usize| self.solids[self.trackers[t].solid].label.clone();
+            return Err(SetupError::new(
+                "guide.waits",
+                format!(
+                    "{} and {} wait for each other and would never move on; remove one of the waits at {} s",
+                    label(l.waiting),
+                    label(l.awaited),
+                    l.at
+                ),
+            ));
+        }
+        Ok(links)
+    }
+
+    fn targets_of(&self, solid: usize) -> impl Iterator<Item = usize> + use<'_> {
+        let s = &self.solids[solid];
+        let second = s.rotation_target.filter(|t| Some(*t) != s.position_target);
+        s.position_target.into_iter().chain(second)
+    }
+}
+
+/// A base distance for a guide that has none: `path` guides look a body's width ahead; `timed` ones leave room
+/// for the lag of the fastest keys, so that the leash only holds when something is in the way.
+fn default_distance(body: &Body, radius: f64, path: &Path, rad_per_s: f64) -> f64 {
+    let width = 2.0 * radius;
+    if body.guide.timing != Timing::Timed {
+        return width.max(1e-9);
+    }
+    let lag = 4.0 * path.fastest().0 / rad_per_s.max(1e-6);
+    (4.0 * width).max(lag).max(1e-9)
+}
+
+/// Refuses numbers outside `[lo, hi]` by place.
+fn check(place: &str, v: &Keyable, lo: f64, hi: f64) -> Result<(), SetupError> {
+    let bad = v.values().into_iter().find(|x| !(*x >= lo && *x <= hi) || x.is_nan());
+    match bad {
+        None => Ok(()),
+        Some(x) if hi == f64::MAX || hi == f64::INFINITY => {
+            Err(SetupError::new(place, format!("{x} is out of range; give {} or more", if lo == 0.0 { 0.0 } else { lo })))
+        }
+        Some(x) => Err(SetupError::new(place, format!("{x} is out of range; give {lo} to {hi}"))),
+    }
+}

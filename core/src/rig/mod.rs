@@ -1,0 +1,147 @@
+//! The compiled scene: indices instead of names, masses, paths, and settings with their curves. Immutable while
+//! it is simulated, shared between threads; a live change makes a new one.
+
+mod compile;
+mod mass;
+mod range;
+mod settings;
+
+pub use compile::{Compiled, compile, resolve_node};
+pub use range::{Range, frame_rate, range};
+pub use settings::{Drive, GroupFactors, Setting, Settings, Value};
+
+use crate::guide::{Path, Tracker, WaitLink};
+use crate::scene::Placement;
+use crate::setup::{Parts, Region};
+use glam::DVec3;
+
+/// A compiled scene and set-up.
+#[derive(Clone, Debug)]
+pub struct Rig {
+    /// The simulated bodies, parents before children.
+    pub solids: Vec<Solid>,
+    /// Paths that trackers, frames and keys refer to.
+    pub paths: Vec<Path>,
+    /// Targets.
+    pub trackers: Vec<Tracker>,
+    /// Waits between targets.
+    pub waits: Vec<WaitLink>,
+    /// Factors of the groups that solids are members of.
+    pub groups: Vec<GroupFactors>,
+    /// Gravity, fields, time.
+    pub world: World,
+    /// What is simulated and sampled.
+    pub range: Range,
+}
+
+/// One simulated body.
+#[derive(Clone, Debug)]
+pub struct Solid {
+    /// The scene's node.
+    pub node: usize,
+    /// How messages call it.
+    pub label: String,
+    /// kg.
+    pub mass: f64,
+    /// Principal moments, kg unit^2.
+    pub inertia: DVec3,
+    /// Radius of a ball of the same volume, scene units.
+    pub radius: f64,
+    /// The solid's frame (centre of mass, principal axes) in the node's.
+    pub offset: Placement,
+    /// Which parts are simulated; the others are held on `hold`.
+    pub simulate: Parts,
+    /// World path of the solid's frame under the keys.
+    pub keys: usize,
+    /// Where the parts that are not simulated come from: a path in a frame.
+    pub hold: (usize, Frame),
+    /// Frame of the guide's path.
+    pub frame: Frame,
+    /// Target of the position, if it is guided.
+    pub position_target: Option<usize>,
+    /// Target of the orientation, if it is guided.
+    pub rotation_target: Option<usize>,
+    /// Actuator settings.
+    pub settings: Settings,
+    /// Groups it is a member of.
+    pub groups: Vec<usize>,
+    /// Whether a setting or a factor changes over time.
+    pub keyed: bool,
+    /// Starting velocity (units/s) and spin (rad/s, world).
+    pub start: (DVec3, DVec3),
+    /// Whether gravity is made up for from the first step.
+    pub start_balanced: bool,
+}
+
+/// What a path is relative to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Frame {
+    /// Nothing.
+    World,
+    /// A simulated body, by its index.
+    Solid(usize),
+    /// A node that follows its keys, by the index of its path.
+    Keys(usize),
+}
+
+/// Gravity, fields and time, in scene units.
+#[derive(Clone, Debug)]
+pub struct World {
+    /// Scene units per second squared.
+    pub gravity: DVec3,
+    /// Multiplies gravity.
+    pub gravity_scale: Value,
+    /// Multiplies the time that physics sees.
+    pub time_scale: Value,
+    /// Wind and drag.
+    pub fields: Vec<Field>,
+    /// Metres per scene unit: for what is reported in newtons.
+    pub metres_per_unit: f64,
+}
+
+/// A compiled field.
+#[derive(Clone, Debug)]
+pub enum Field {
+    /// Air that moves.
+    Wind {
+        /// Scene units per second at strength 1.
+        velocity: DVec3,
+        /// Multiplies the velocity.
+        strength: Value,
+        /// kg per cubic scene unit.
+        air_density: f64,
+        /// Where.
+        region: Option<Region>,
+    },
+    /// Loss of velocity per second.
+    Drag {
+        /// 1/s.
+        rate: Value,
+        /// 1/s, of spin.
+        spin_rate: Value,
+        /// Where.
+        region: Option<Region>,
+    },
+}
+
+impl Rig {
+    /// The effective actuator of a solid at `time` (s): its settings times its groups' factors.
+    pub fn drive(&self, solid: usize, time: f64) -> Drive {
+        let s = &self.solids[solid];
+        let factors = s.groups.iter().map(|&g| &self.groups[g]);
+        s.settings.drive(factors, time)
+    }
+
+    /// The solid on a node.
+    pub fn solid_of_node(&self, node: usize) -> Option<usize> {
+        self.solids.iter().position(|s| s.node == node)
+    }
+
+    /// A copy of one setting changed to a constant, for live sessions.
+    pub fn set(&mut self, solid: usize, setting: Setting, value: f64) {
+        let s = &mut self.solids[solid];
+        *s.settings.value_mut(setting) = Value::constant(value);
+        let groups = &self.groups;
+        s.keyed = s.settings.keyed() || s.groups.iter().any(|&g| groups[g].keyed());
+    }
+}

@@ -1,0 +1,94 @@
+//! Which frames are simulated, and at which rate.
+
+use crate::scene::{Clip, Scene};
+use crate::setup::{Setup, SetupError};
+
+/// Frames and steps of a job.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Range {
+    /// Frames per second.
+    pub frames_per_second: f64,
+    /// First frame; time 0 is frame 0.
+    pub first: f64,
+    /// Last frame, at least the first.
+    pub last: f64,
+    /// Simulation steps per frame.
+    pub substeps: u32,
+    /// Whether the job goes on past `last` until `path` guides arrive, and at most to which frame.
+    pub arrive_by: Option<f64>,
+}
+
+impl Range {
+    /// Time of the first frame (s).
+    pub fn start(&self) -> f64 {
+        self.first / self.frames_per_second
+    }
+
+    /// Time of frame number `i` counted from the first one (s).
+    pub fn time(&self, i: usize) -> f64 {
+        (self.first + i as f64) / self.frames_per_second
+    }
+
+    /// Number of frames from first to last, both counted.
+    pub fn frames(&self) -> usize {
+        (self.last - self.first).ceil() as usize + 1
+    }
+
+    /// The same when the job may go on until arrival.
+    pub fn most_frames(&self) -> usize {
+        (self.arrive_by.unwrap_or(self.last) - self.first).ceil() as usize + 1
+    }
+}
+
+/// No shot is longer than this; a range beyond it is a slip of the pen (a key at 1e9 s), not a wish.
+const MOST_FRAMES: f64 = 1e6;
+
+/// `path` guides may take this many times as long as their keys before a job gives up on their arrival.
+const ARRIVAL_PATIENCE: f64 = 4.0;
+
+/// The range of a job: what the set-up says, or else the clip's.
+pub fn range(scene: &Scene, setup: &Setup, clip: Option<&Clip>, until_arrival: bool) -> Result<Range, SetupError> {
+    let rate = setup.world.frames_per_second.unwrap_or(scene.frames_per_second);
+    if !(rate.is_finite() && rate > 0.0 && rate <= 1e5) {
+        return Err(SetupError::new("world.frames_per_second", format!("{rate} is no frame rate; give 24, 25, 30 ...")));
+    }
+    if setup.world.substeps == 0 || setup.world.substeps > 10_000 {
+        return Err(SetupError::new("world.substeps", format!("{} steps per frame; give 1 to 10000", setup.world.substeps)));
+    }
+    let given = setup.bake.frames.is_some();
+    let (first, last) = match (setup.bake.frames, clip.and_then(Clip::range)) {
+        (Some([first, last]), _) => (first, last),
+        // A key a hair past a frame belongs to that frame: key times are rounded to f32 in files.
+        (None, Some((start, end))) => ((start * rate + 1e-3).floor(), (end * rate - 1e-3).ceil()),
+        (None, None) => {
+            return Err(SetupError::new(
+                "bake.frames",
+                "the scene has no keys, so the range must be given: \"frames\": [first, last], or --frames FIRST LAST",
+            ));
+        }
+    };
+    let last = if given { last } else { last.max(first) };
+    if !(first.is_finite() && last.is_finite() && last >= first) {
+        return Err(SetupError::new("bake.frames", format!("[{first}, {last}] is no range; the last frame comes after the first")));
+    }
+    if last - first > MOST_FRAMES || first.abs() > 1e9 {
+        return Err(SetupError::new(
+            "bake.frames",
+            format!("{} frames are more than a shot has; check the last key's time or give a range", last - first),
+        ));
+    }
+    let arrive_by = (until_arrival && !given).then(|| first + ((last - first).max(rate) * ARRIVAL_PATIENCE).min(MOST_FRAMES));
+    Ok(Range { frames_per_second: rate, first, last, substeps: setup.world.substeps, arrive_by })
+}
+
+/// The frame rate that a clip's keys lie on, for formats that do not say: the lowest usual one on whose frames at
+/// least nine keys in ten are, else 24.
+pub fn frame_rate(clip: &Clip) -> f64 {
+    let times: Vec<f64> = clip.channels.iter().flat_map(|c| c.curve.times().iter().copied()).collect();
+    let on_frames = |rate: f64| {
+        // Times are stored as f32: allow its rounding at the far end of the clip.
+        let near = |t: &&f64| ((*t * rate) - (*t * rate).round()).abs() < 1e-3 + t.abs() * rate * 1e-6;
+        times.iter().filter(near).count() * 10 >= times.len() * 9
+    };
+    [24.0, 25.0, 30.0, 48.0, 50.0, 60.0, 120.0].into_iter().find(|r| !times.is_empty() && on_frames(*r)).unwrap_or(24.0)
+}

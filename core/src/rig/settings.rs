@@ -1,0 +1,220 @@
+//! Actuator settings as numbers that may change over time, and what the simulation makes of them.
+
+use crate::curve::{Curve, CurveError};
+use crate::guide::Reach;
+use crate::setup::Keyable;
+
+/// A constant, or a curve over time (s).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Value {
+    constant: f64,
+    curve: Option<Curve>,
+}
+
+impl Value {
+    /// The same throughout.
+    pub fn constant(constant: f64) -> Value {
+        Value { constant, curve: None }
+    }
+
+    /// From the set-up.
+    pub fn new(keyable: &Keyable) -> Result<Value, CurveError> {
+        Ok(Value { constant: keyable.first(), curve: keyable.curve()? })
+    }
+
+    /// From the set-up, every value multiplied by `factor`.
+    pub fn scaled(keyable: &Keyable, factor: f64) -> Result<Value, CurveError> {
+        let scaled = match keyable {
+            Keyable::Constant(v) => Keyable::Constant(v * factor),
+            Keyable::Keys(k) => {
+                let mut k = k.clone();
+                k.keys.iter_mut().for_each(|key| key[1] *= factor);
+                Keyable::Keys(k)
+            }
+        };
+        Value::new(&scaled)
+    }
+
+    /// At `time` (s).
+    #[inline]
+    pub fn at(&self, time: f64) -> f64 {
+        match &self.curve {
+            None => self.constant,
+            Some(curve) => curve.scalar(time),
+        }
+    }
+
+    /// Whether it changes over time.
+    pub fn keyed(&self) -> bool {
+        self.curve.is_some()
+    }
+}
+
+/// What can be set on an actuator, by name, live or keyed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u32)]
+pub enum Setting {
+    /// Share of the distance per relaxation time.
+    Alpha = 0,
+    /// B, 1 is critical.
+    Damping = 1,
+    /// Seconds.
+    RelaxationTime = 2,
+    /// kg unit/s^2.
+    MaxForce = 3,
+    /// kg unit^2/s^2.
+    MaxTorque = 4,
+    /// 1/s.
+    Compensation = 5,
+    /// Share of the target's velocity that is matched.
+    KeepUp = 6,
+    /// 0 keys .. 1 physics.
+    Blend = 7,
+    /// Scene units.
+    BaseDistance = 8,
+    /// Radians.
+    BaseAngle = 9,
+}
+
+impl Setting {
+    /// All of them, in order.
+    pub const ALL: [Setting; 10] = [
+        Setting::Alpha,
+        Setting::Damping,
+        Setting::RelaxationTime,
+        Setting::MaxForce,
+        Setting::MaxTorque,
+        Setting::Compensation,
+        Setting::KeepUp,
+        Setting::Blend,
+        Setting::BaseDistance,
+        Setting::BaseAngle,
+    ];
+
+    /// Its name, as in the set-up file where it has one there.
+    pub fn name(self) -> &'static str {
+        match self {
+            Setting::Alpha => "alpha",
+            Setting::Damping => "damping",
+            Setting::RelaxationTime => "relaxation_time",
+            Setting::MaxForce => "max_force",
+            Setting::MaxTorque => "max_torque",
+            Setting::Compensation => "compensation",
+            Setting::KeepUp => "keep_up",
+            Setting::Blend => "blend",
+            Setting::BaseDistance => "base_distance",
+            Setting::BaseAngle => "base_angle",
+        }
+    }
+
+    /// The smallest and largest value that makes sense, both allowed.
+    pub fn range(self) -> (f64, f64) {
+        match self {
+            // Below this the spring is as good as absent, and squares would underflow.
+            Setting::RelaxationTime => (1e-6, f64::MAX),
+            Setting::BaseDistance | Setting::BaseAngle => (1e-12, f64::MAX),
+            Setting::KeepUp | Setting::Blend => (0.0, 1.0),
+            Setting::MaxForce | Setting::MaxTorque => (0.0, f64::INFINITY),
+            Setting::Alpha | Setting::Damping | Setting::Compensation => (0.0, f64::MAX),
+        }
+    }
+}
+
+/// The settings of one actuator.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    values: [Value; 10],
+}
+
+impl Settings {
+    /// From values in the order of [`Setting::ALL`].
+    pub fn new(values: [Value; 10]) -> Settings {
+        Settings { values }
+    }
+
+    /// One value.
+    pub fn value(&self, setting: Setting) -> &Value {
+        &self.values[setting as usize]
+    }
+
+    /// One value, to change.
+    pub fn value_mut(&mut self, setting: Setting) -> &mut Value {
+        &mut self.values[setting as usize]
+    }
+
+    /// Whether any changes over time.
+    pub fn keyed(&self) -> bool {
+        self.values.iter().any(Value::keyed)
+    }
+
+    /// What the simulation needs of them at `time`, with groups multiplied in.
+    pub fn drive<'a>(&self, groups: impl Iterator<Item = &'a GroupFactors>, time: f64) -> Drive {
+        let at = |s: Setting| self.value(s).at(time);
+        let (mut strength, mut damping, mut compensation, mut blend) = (1.0, 1.0, 1.0, 1.0);
+        for g in groups {
+            strength *= g.strength.at(time);
+            damping *= g.damping.at(time);
+            compensation *= g.compensation.at(time);
+            blend *= g.blend.at(time);
+        }
+        let alpha = (at(Setting::Alpha) * strength).max(0.0);
+        let relaxation = at(Setting::RelaxationTime);
+        let beta = at(Setting::Damping) * damping * (2.0 * alpha).sqrt();
+        Drive {
+            stiffness: 2.0 * alpha / (relaxation * relaxation),
+            damping: 2.0 * beta / relaxation,
+            max_force: limit(at(Setting::MaxForce), strength),
+            max_torque: limit(at(Setting::MaxTorque), strength),
+            compensation: at(Setting::Compensation) * compensation,
+            keep_up: at(Setting::KeepUp),
+            blend: (at(Setting::Blend) * blend).clamp(0.0, 1.0),
+            reach: Reach { distance: at(Setting::BaseDistance), angle: at(Setting::BaseAngle) },
+        }
+    }
+}
+
+/// An infinite limit stays infinite however weak its group is: infinity times zero has no value.
+fn limit(value: f64, strength: f64) -> f64 {
+    if value.is_finite() { value * strength } else { value }
+}
+
+/// What a group multiplies.
+#[derive(Clone, Debug)]
+pub struct GroupFactors {
+    /// Alpha and both limits.
+    pub strength: Value,
+    /// B.
+    pub damping: Value,
+    /// Compensation.
+    pub compensation: Value,
+    /// Blend.
+    pub blend: Value,
+}
+
+impl GroupFactors {
+    /// Whether any changes over time.
+    pub fn keyed(&self) -> bool {
+        [&self.strength, &self.damping, &self.compensation, &self.blend].iter().any(|v| v.keyed())
+    }
+}
+
+/// An actuator at a moment, as the step uses it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Drive {
+    /// `2 alpha / Dt^2`, 1/s^2.
+    pub stiffness: f64,
+    /// `2 beta / Dt`, 1/s, with `beta = B sqrt(2 alpha)`.
+    pub damping: f64,
+    /// Strongest pull, kg unit/s^2.
+    pub max_force: f64,
+    /// Strongest turn, kg unit^2/s^2.
+    pub max_torque: f64,
+    /// Filter of observed external action, 1/s.
+    pub compensation: f64,
+    /// Share of the target's velocity that is matched.
+    pub keep_up: f64,
+    /// 0 keys .. 1 physics.
+    pub blend: f64,
+    /// Base distance and angle.
+    pub reach: Reach,
+}

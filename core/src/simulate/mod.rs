@@ -1,0 +1,10 @@
+//! The only thing that changes: [`State`], one [`step`] at a time. A step allocates nothing.
+
+mod air;
+mod session;
+mod state;
+mod step;
+
+pub use session::Session;
+pub use state::{SolidState, State, TargetState, Workspace};
+pub use step::step;

@@ -1,0 +1,140 @@
+//! What a step changes, and the scratch it works in.
+
+use crate::actuator::{Cached, Memory};
+use crate::dynamics::top;
+use crate::guide::Target;
+use crate::rig::{Drive, Frame, Rig};
+use crate::scene::Placement;
+use glam::{DQuat, DVec3};
+
+/// Everything that a step changes. Cloning it and stepping the clone gives the same bits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct State {
+    /// Scene time (s).
+    pub time: f64,
+    /// Parallel to the rig's solids.
+    pub solids: Vec<SolidState>,
+    /// Parallel to the rig's trackers.
+    pub targets: Vec<TargetState>,
+}
+
+/// One body.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SolidState {
+    /// Centre of mass, world, scene units.
+    pub position: DVec3,
+    /// Principal axes, world.
+    pub orientation: DQuat,
+    /// Units/s.
+    pub velocity: DVec3,
+    /// World angular momentum, kg unit^2/s.
+    pub momentum: DVec3,
+    /// Force actuator.
+    pub force: Memory,
+    /// Torque actuator.
+    pub torque: Memory,
+    /// Span of the hold path, for the parts that are not simulated.
+    pub hold_span: usize,
+    /// A step gave no finite number: the body stands still from then on.
+    pub quarantined: bool,
+}
+
+impl SolidState {
+    /// Where it is.
+    #[inline]
+    pub fn placement(&self) -> Placement {
+        Placement { position: self.position, rotation: self.orientation }
+    }
+}
+
+/// One target.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TargetState {
+    /// Where it is on its path.
+    pub on_path: Target,
+    /// Where that is in the world.
+    pub point: Placement,
+}
+
+/// Scratch: rebuilt from the rig at any time, without any effect on the result.
+#[derive(Clone, Debug, Default)]
+pub struct Workspace {
+    pub(super) drives: Vec<Drive>,
+    pub(super) responses: Vec<[Cached; 2]>,
+    pub(super) limits: Vec<f64>,
+    pub(super) air: super::air::Air,
+}
+
+impl Workspace {
+    /// Scratch for a rig.
+    pub fn new(rig: &Rig) -> Workspace {
+        Workspace {
+            drives: (0..rig.solids.len()).map(|i| rig.drive(i, rig.range.start())).collect(),
+            responses: vec![[Cached::default(); 2]; rig.solids.len()],
+            limits: vec![f64::INFINITY; rig.trackers.len()],
+            air: super::air::Air::new(rig),
+        }
+    }
+}
+
+impl State {
+    /// The state at the start of the rig's range: on the keys, moving as they do.
+    pub fn new(rig: &Rig) -> State {
+        let time = rig.range.start();
+        let gravity = rig.world.gravity * rig.world.gravity_scale.at(time);
+        let mut state = State { time, solids: Vec::with_capacity(rig.solids.len()), targets: Vec::new() };
+        for (i, s) in rig.solids.iter().enumerate() {
+            let p = rig.paths[s.keys].placement(time);
+            let mut force = Memory::default();
+            if s.start_balanced && s.position_target.is_some() && rig.drive(i, time).compensation > 0.0 {
+                force.correction = gravity * -s.mass;
+            }
+            state.solids.push(SolidState {
+                position: p.position,
+                orientation: p.rotation,
+                velocity: s.start.0,
+                momentum: top::angular_momentum(p.rotation, s.start.1, s.inertia),
+                force,
+                torque: Memory::default(),
+                hold_span: 0,
+                quarantined: false,
+            });
+        }
+        for tracker in &rig.trackers {
+            let path = &rig.paths[tracker.path];
+            let on_path = Target { parameter: time, span: path.seek(0, time) };
+            let point = path.at(on_path.span, time);
+            let frame = state.frame(rig, rig.solids[tracker.solid].frame, time);
+            let point = frame.map_or(point, |f| f.then(&point));
+            state.targets.push(TargetState { on_path, point });
+        }
+        state
+    }
+
+    /// Where a frame is at `time`; `None` for the world.
+    #[inline]
+    pub(super) fn frame(&self, rig: &Rig, frame: Frame, time: f64) -> Option<Placement> {
+        match frame {
+            Frame::World => None,
+            Frame::Solid(s) => Some(self.solids[s].placement()),
+            Frame::Keys(p) => Some(rig.paths[p].placement(time)),
+        }
+    }
+
+    /// Whether every target is at the end of its path and every body has settled there.
+    pub fn arrived(&self, rig: &Rig) -> bool {
+        rig.trackers.iter().zip(&self.targets).all(|(tracker, target)| {
+            let solid = &self.solids[tracker.solid];
+            let reach = rig.drive(tracker.solid, self.time).reach;
+            let near = tracker.metric(reach, &solid.placement(), &target.point) < 0.02;
+            // Within a second it would move less than a tenth of the base distance.
+            let slow = !tracker.position || solid.velocity.length() < 0.1 * reach.distance;
+            target.on_path.parameter >= rig.paths[tracker.path].end() && near && slow
+        })
+    }
+
+    /// The body that was quarantined first, if any: the rig's index.
+    pub fn quarantined(&self) -> Option<usize> {
+        self.solids.iter().position(|s| s.quarantined)
+    }
+}

@@ -1,0 +1,270 @@
+//! One step of a rig: targets move, actuators pull, bodies move. Parents before children.
+
+use super::air::Surroundings;
+use super::{SolidState, State, TargetState, Workspace};
+use crate::actuator::{Pull, move_mass, turn_body};
+use crate::dynamics::top;
+use crate::guide::Tracker;
+use crate::rig::{Drive, Rig, Solid};
+use crate::rotation;
+use crate::scene::Placement;
+use crate::setup::Timing;
+use glam::DVec3;
+
+/// Preferred speeds are kept above this share of the natural one, so that a wish of zero does not stop the body
+/// for ever short of its next key.
+const SLOWEST_SHARE: f64 = 0.01;
+
+/// Advances `state` by `dt` seconds of scene time (above 0). Allocates nothing.
+pub fn step(rig: &Rig, state: &mut State, work: &mut Workspace, dt: f64) {
+    let (from, to) = (state.time, state.time + dt);
+    // Physics may run slower or faster than the keys.
+    let h = dt * rig.world.time_scale.at(from);
+    work.air.update(rig, from);
+    for (i, _) in rig.solids.iter().enumerate().filter(|(_, s)| s.keyed) {
+        work.drives[i] = rig.drive(i, from);
+    }
+    hold_waiting(rig, state, work);
+    for i in 0..rig.solids.len() {
+        step_solid(rig, state, work, i, Times { to, dt, h });
+    }
+    state.time = to;
+}
+
+/// Puts the parameter that each waiting target may not pass into the workspace.
+fn hold_waiting(rig: &Rig, state: &State, work: &mut Workspace) {
+    if rig.waits.is_empty() {
+        return;
+    }
+    work.limits.fill(f64::INFINITY);
+    for link in &rig.waits {
+        if state.targets[link.awaited].on_path.parameter < link.passes {
+            work.limits[link.waiting] = work.limits[link.waiting].min(link.at);
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Times {
+    /// Scene time when the step ends.
+    to: f64,
+    /// Scene seconds.
+    dt: f64,
+    /// Physical seconds.
+    h: f64,
+}
+
+fn step_solid(rig: &Rig, state: &mut State, work: &mut Workspace, i: usize, times: Times) {
+    let solid = &rig.solids[i];
+    let before = state.solids[i];
+    if before.quarantined {
+        return;
+    }
+    let frame = state.frame(rig, solid.frame, times.to);
+    let mut drive = work.drives[i];
+    let surroundings = work.air.on(solid, before.position, before.velocity);
+
+    // targets move first
+    let mut position_pull = None;
+    let mut rotation_pull = None;
+    if let Some(t) = solid.position_target {
+        let tracker = &rig.trackers[t];
+        let old = state.targets[t];
+        advance(rig, tracker, &mut state.targets[t], &drive, work.limits[t], &before, frame, times);
+        prefer_speed(tracker, &state.targets[t], &mut drive);
+        position_pull = Some(pull_position(tracker, &old, &state.targets[t], &before, &drive, times));
+        if solid.rotation_target == solid.position_target {
+            rotation_pull = Some(pull_rotation(tracker, &old, &state.targets[t], &before, solid, &drive, times));
+        }
+    }
+    if let (Some(t), None) = (solid.rotation_target, rotation_pull) {
+        let tracker = &rig.trackers[t];
+        let old = state.targets[t];
+        advance(rig, tracker, &mut state.targets[t], &drive, work.limits[t], &before, frame, times);
+        rotation_pull = Some(pull_rotation(tracker, &old, &state.targets[t], &before, solid, &drive, times));
+    }
+
+    // then the body
+    let after = &mut state.solids[i];
+    if times.h > 0.0 {
+        let responses = &mut work.responses[i];
+        if solid.simulate.position() {
+            after.force.observe(before.velocity * solid.mass, drive.compensation, times.h);
+            let Surroundings { acceleration, drag, wind, .. } = surroundings;
+            let (moved, velocity) = move_mass(
+                position_pull,
+                &drive,
+                &mut after.force,
+                &mut responses[0],
+                solid.mass,
+                before.velocity,
+                (acceleration, drag, wind),
+                times.h,
+            );
+            after.position += moved;
+            after.velocity = velocity;
+        }
+        if solid.simulate.orientation() {
+            after.torque.observe(before.momentum, drive.compensation, times.h);
+            (after.orientation, after.momentum) = turn_body(
+                rotation_pull,
+                &drive,
+                &mut after.torque,
+                &mut responses[1],
+                solid.inertia,
+                (before.orientation, before.momentum),
+                surroundings.spin_drag,
+                times.h,
+            );
+        }
+    }
+    if !(solid.simulate.position() && solid.simulate.orientation()) {
+        hold(rig, state, i, times);
+    }
+    let after = &mut state.solids[i];
+    let finite = after.position.is_finite()
+        && after.orientation.is_finite()
+        && after.velocity.is_finite()
+        && after.momentum.is_finite();
+    if !finite {
+        *after = SolidState { quarantined: true, velocity: DVec3::ZERO, momentum: DVec3::ZERO, ..before };
+    }
+}
+
+/// Moves a target: by the clock, or ahead of the body.
+#[allow(clippy::too_many_arguments)]
+fn advance(
+    rig: &Rig,
+    tracker: &Tracker,
+    target: &mut TargetState,
+    drive: &Drive,
+    limit: f64,
+    body: &SolidState,
+    frame: Option<Placement>,
+    times: Times,
+) {
+    let path = &rig.paths[tracker.path];
+    let on = &mut target.on_path;
+    let body = body.placement();
+    let body = frame.map_or(body, |f| f.to(&body));
+    if tracker.timing == Timing::Timed {
+        let wanted = (on.parameter + times.dt * tracker.catch_up).min(times.to).min(limit).max(on.parameter);
+        let span = path.seek(on.span, wanted);
+        let point = path.at(span, wanted);
+        if tracker.metric(drive.reach, &body, &point) <= 1.0 {
+            *on = crate::guide::Target { parameter: wanted, span };
+            target.point = frame.map_or(point, |f| f.then(&point));
+            return;
+        }
+        tracker.reach_forward(path, drive.reach, &body, on, wanted);
+    } else {
+        tracker.reach_forward(path, drive.reach, &body, on, limit.min(path.end()).max(on.parameter));
+    }
+    let point = path.at(on.span, on.parameter);
+    target.point = frame.map_or(point, |f| f.then(&point));
+}
+
+/// With preferred speeds the pull is scaled so that the steady speed `k d / c` is the wanted one.
+#[inline]
+fn prefer_speed(tracker: &Tracker, target: &TargetState, drive: &mut Drive) {
+    if tracker.timing != Timing::Speeds {
+        return;
+    }
+    if let Some(speed) = tracker.preferred_speed(target.on_path.parameter) {
+        let natural = drive.stiffness * drive.reach.distance / drive.damping;
+        if natural.is_finite() && natural > 0.0 {
+            drive.stiffness *= (speed / natural).max(SLOWEST_SHARE);
+        }
+    }
+}
+
+/// The pull on the centre of mass.
+///
+/// A timed target is known at both ends of the step. A target that keeps its distance moves with the body: its
+/// velocity over the step is taken as what it just did, and no more than the body's own (a target that leaps
+/// round a bend does not go on leaping).
+#[inline]
+fn pull_position(
+    tracker: &Tracker,
+    old: &TargetState,
+    new: &TargetState,
+    body: &SolidState,
+    drive: &Drive,
+    times: Times,
+) -> Pull {
+    let step = new.point.position - old.point.position;
+    if tracker.timing == Timing::Timed {
+        let velocity = if times.h > 0.0 { step / times.h } else { DVec3::ZERO };
+        return Pull {
+            error: old.point.position - body.position,
+            target_velocity: velocity,
+            matched_velocity: velocity * drive.keep_up,
+        };
+    }
+    Pull {
+        error: new.point.position - body.position,
+        target_velocity: riding(step, body.force.step_before, body.velocity, old, new),
+        matched_velocity: DVec3::ZERO,
+    }
+}
+
+/// The pull on the orientation; as for positions.
+#[inline]
+fn pull_rotation(
+    tracker: &Tracker,
+    old: &TargetState,
+    new: &TargetState,
+    body: &SolidState,
+    solid: &Solid,
+    drive: &Drive,
+    times: Times,
+) -> Pull {
+    let back = body.orientation.conjugate();
+    let step = rotation::log(new.point.rotation * old.point.rotation.conjugate());
+    if tracker.timing == Timing::Timed {
+        let velocity = if times.h > 0.0 { step / times.h } else { DVec3::ZERO };
+        return Pull {
+            error: rotation::log(old.point.rotation * back),
+            target_velocity: velocity,
+            matched_velocity: velocity * drive.keep_up,
+        };
+    }
+    let spin = top::angular_velocity(body.orientation, body.momentum, solid.inertia);
+    Pull {
+        error: rotation::log(new.point.rotation * back),
+        target_velocity: riding(step, body.torque.step_before, spin, old, new),
+        matched_velocity: DVec3::ZERO,
+    }
+}
+
+/// Velocity of a target that rides ahead of its body.
+#[inline]
+fn riding(step: DVec3, step_before: f64, body_velocity: DVec3, old: &TargetState, new: &TargetState) -> DVec3 {
+    if step_before <= 0.0 || new.on_path.parameter <= old.on_path.parameter {
+        return DVec3::ZERO;
+    }
+    (step / step_before).clamp_length_max(body_velocity.length())
+}
+
+/// Parts that are not simulated follow the keys, relative to the simulated ancestor if there is one.
+fn hold(rig: &Rig, state: &mut State, i: usize, times: Times) {
+    let solid = &rig.solids[i];
+    let (path, frame) = solid.hold;
+    let path = &rig.paths[path];
+    let frame = state.frame(rig, frame, times.to);
+    let s = &mut state.solids[i];
+    s.hold_span = path.seek(s.hold_span, times.to);
+    let point = path.at(s.hold_span, times.to);
+    let point = frame.map_or(point, |f| f.then(&point));
+    if !solid.simulate.position() {
+        s.velocity = if times.h > 0.0 { (point.position - s.position) / times.h } else { s.velocity };
+        s.position = point.position;
+    }
+    if !solid.simulate.orientation() {
+        if times.h > 0.0 {
+            let w = rotation::log(point.rotation * s.orientation.conjugate()) / times.h;
+            s.momentum = top::angular_momentum(point.rotation, w, solid.inertia);
+        }
+        s.orientation = point.rotation;
+    }
+}
