@@ -5,10 +5,16 @@
 //! the glTF 2.0 specification (appendix C) says. Before its first and after its last key a curve holds.
 //!
 //! Here are the types and their checks. Beside them: values ([`Curve::evaluate`]) and exact derivatives
-//! ([`Curve::derivative`]).
+//! ([`Curve::derivative`]); smooth splines through keys ([`Curve::catmull_rom`], [`Curve::kochanek_bartels`]);
+//! and few editable keys out of many samples ([`fit`](fn@fit)).
 
 mod derivative;
 mod evaluate;
+mod fit;
+mod spline;
+
+pub use fit::{Fit, FitOptions, fit, fit_with};
+pub use spline::{Tcb, make_continuous};
 
 /// Keys and interpolation of one property.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,6 +82,20 @@ pub enum CurveError {
         key: usize,
         /// Its time.
         time: f64,
+    },
+    /// A sample to fit is NaN, infinite, or (stored as f32) too large.
+    #[error("sample {sample} has {what} that is not a finite number as it will be stored")]
+    Sample {
+        /// Time or value.
+        what: &'static str,
+        /// Sample index.
+        sample: usize,
+    },
+    /// A tolerance must be a number of at least zero.
+    #[error("the tolerance {tolerance} is not a number of at least zero")]
+    Tolerance {
+        /// What was given.
+        tolerance: f64,
     },
     /// A rotation key of length zero.
     #[error("key {key} is a quaternion of length zero, which is no rotation")]
