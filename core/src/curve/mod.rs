@@ -3,9 +3,18 @@
 //! One flat layout serves every format and the C ABI: `values` holds `width` numbers per key. Between keys a
 //! curve steps, runs straight (rotations: slerp), or follows a cubic whose tangents are per second, exactly as
 //! the glTF 2.0 specification (appendix C) says. Before its first and after its last key a curve holds.
+//!
+//! Here are the types and their checks. Beside them: values ([`Curve::evaluate`]) and exact derivatives
+//! ([`Curve::derivative`]); smooth splines through keys ([`Curve::catmull_rom`], [`Curve::kochanek_bartels`]);
+//! and few editable keys out of many samples ([`fit`](fn@fit)).
 
-use crate::rotation;
-use glam::{DQuat, DVec3};
+mod derivative;
+mod evaluate;
+mod fit;
+mod spline;
+
+pub use fit::{Fit, FitOptions, fit, fit_with};
+pub use spline::{Tcb, make_continuous};
 
 /// Keys and interpolation of one property.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,6 +83,20 @@ pub enum CurveError {
         /// Its time.
         time: f64,
     },
+    /// A sample to fit is NaN, infinite, or (stored as f32) too large.
+    #[error("sample {sample} has {what} that is not a finite number as it will be stored")]
+    Sample {
+        /// Time or value.
+        what: &'static str,
+        /// Sample index.
+        sample: usize,
+    },
+    /// A tolerance must be a number of at least zero.
+    #[error("the tolerance {tolerance} is not a number of at least zero")]
+    Tolerance {
+        /// What was given.
+        tolerance: f64,
+    },
     /// A rotation key of length zero.
     #[error("key {key} is a quaternion of length zero, which is no rotation")]
     ZeroQuaternion {
@@ -116,12 +139,8 @@ impl Curve {
                 return Err(CurveError::Length { what: "a rotation key", found: width, expected: 4 });
             }
             for (key, q) in values.chunks_exact_mut(4).enumerate() {
-                let length = q.iter().map(|c| c * c).sum::<f64>().sqrt();
-                if length < 1e-12 {
+                if !normalise(q) {
                     return Err(CurveError::ZeroQuaternion { key });
-                }
-                if (length - 1.0).abs() > 1e-15 {
-                    q.iter_mut().for_each(|c| *c /= length);
                 }
             }
         }
@@ -162,70 +181,6 @@ impl Curve {
     pub fn end(&self) -> f64 {
         self.times[self.times.len() - 1]
     }
-
-    /// Values at `time` (s) into `out`, which has `width` places.
-    pub fn evaluate(&self, time: f64, out: &mut [f64]) {
-        let w = self.width;
-        let n = self.times.len();
-        let k = self.times.partition_point(|&t| t <= time);
-        if k == 0 || k == n || matches!(self.segments, Segments::Step) {
-            let k = k.saturating_sub(1);
-            out.copy_from_slice(&self.values[k * w..(k + 1) * w]);
-            return;
-        }
-        let (t0, t1) = (self.times[k - 1], self.times[k]);
-        let h = t1 - t0;
-        let u = (time - t0) / h;
-        let a = &self.values[(k - 1) * w..k * w];
-        let b = &self.values[k * w..(k + 1) * w];
-        match &self.segments {
-            Segments::Step => unreachable!("handled above"),
-            Segments::Linear if self.kind == Kind::Rotation => {
-                let q = rotation::slerp(DQuat::from_slice(a), DQuat::from_slice(b), u);
-                q.write_to_slice(out);
-            }
-            Segments::Linear => {
-                for i in 0..w {
-                    out[i] = a[i] + (b[i] - a[i]) * u;
-                }
-            }
-            Segments::Cubic { arriving, leaving } => {
-                let (m0, m1) = (&leaving[(k - 1) * w..k * w], &arriving[k * w..(k + 1) * w]);
-                let (u2, u3) = (u * u, u * u * u);
-                let (h00, h10) = (2.0 * u3 - 3.0 * u2 + 1.0, u3 - 2.0 * u2 + u);
-                let (h01, h11) = (3.0 * u2 - 2.0 * u3, u3 - u2);
-                for i in 0..w {
-                    out[i] = h00 * a[i] + h * h10 * m0[i] + h01 * b[i] + h * h11 * m1[i];
-                }
-                if self.kind == Kind::Rotation {
-                    let q = DQuat::from_slice(out);
-                    let q = if q.length() > 1e-12 { q.normalize() } else { DQuat::from_slice(a) };
-                    q.write_to_slice(out);
-                }
-            }
-        }
-    }
-
-    /// The value at `time` (s) of a curve of width 3.
-    pub fn vector(&self, time: f64) -> DVec3 {
-        let mut out = [0.0; 3];
-        self.evaluate(time, &mut out);
-        DVec3::from_array(out)
-    }
-
-    /// The value at `time` (s) of a rotation curve.
-    pub fn quaternion(&self, time: f64) -> DQuat {
-        let mut out = [0.0; 4];
-        self.evaluate(time, &mut out);
-        DQuat::from_array(out)
-    }
-
-    /// The value at `time` (s) of a curve of width 1.
-    pub fn scalar(&self, time: f64) -> f64 {
-        let mut out = [0.0; 1];
-        self.evaluate(time, &mut out);
-        out[0]
-    }
 }
 
 fn finite(what: &'static str, numbers: &[f64], width: usize) -> Result<(), CurveError> {
@@ -233,4 +188,25 @@ fn finite(what: &'static str, numbers: &[f64], width: usize) -> Result<(), Curve
         Some(at) => Err(CurveError::NotFinite { what, key: at / width.max(1) }),
         None => Ok(()),
     }
+}
+
+/// A quaternion shorter than this has no direction that rounding has not decided.
+const ZERO_QUATERNION: f64 = 1e-12;
+
+/// Makes a quaternion unit length, whatever its size; `false` (and unchanged) when it is as good as zero.
+fn normalise(q: &mut [f64]) -> bool {
+    let largest = q.iter().fold(0.0_f64, |m, c| m.max(c.abs()));
+    // Squares of larger numbers would overflow.
+    if largest > 1e100 {
+        q.iter_mut().for_each(|c| *c /= largest);
+    }
+    let length = q.iter().map(|c| c * c).sum::<f64>().sqrt();
+    if length < ZERO_QUATERNION {
+        return false;
+    }
+    // A unit quaternion keeps its bits.
+    if (length - 1.0).abs() > 1e-15 {
+        q.iter_mut().for_each(|c| *c /= length);
+    }
+    true
 }

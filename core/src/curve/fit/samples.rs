@@ -1,0 +1,113 @@
+//! The samples to fit, laid out for the arithmetic: four numbers to a lane, time in mean sample periods.
+//!
+//! A width that is no multiple of four is padded with zeros, which fit themselves. Time counts from the first
+//! sample in mean periods, so that tangents have the size of differences between samples and the normal
+//! equations are well scaled whatever the frame rate.
+
+use super::super::{CurveError, Kind, make_continuous};
+
+/// Four components at once.
+pub(super) type Lane = [f64; 4];
+
+/// Samples of one channel.
+pub(super) struct Samples {
+    pub kind: Kind,
+    /// Numbers per sample.
+    pub width: usize,
+    /// Lanes per sample.
+    pub lanes: usize,
+    /// Lanes of every sample in turn.
+    pub x: Vec<Lane>,
+    /// Time of each sample in mean periods after the first.
+    pub t: Vec<f64>,
+    /// The same for the time as it will be stored.
+    pub stored_t: Vec<f64>,
+    /// Mean sample period (s).
+    pub period_s: f64,
+    /// Whether numbers will be stored as f32.
+    pub single: bool,
+}
+
+impl Samples {
+    /// Checks and lays out the samples; quaternions are made unit and kept in one hemisphere.
+    pub fn new(
+        kind: Kind,
+        width: usize,
+        times: &[f64],
+        values: &[f64],
+        single: bool,
+    ) -> Result<Samples, CurveError> {
+        check(kind, width, times, values, single)?;
+        let n = times.len();
+        let lanes = width.div_ceil(4).max(1);
+        let mut x = vec![[0.0; 4]; n * lanes];
+        if width > 0 {
+            for (sample, lane) in values.chunks_exact(width).zip(x.chunks_exact_mut(lanes)) {
+                lane.as_flattened_mut()[..width].copy_from_slice(sample);
+            }
+        }
+        if kind == Kind::Rotation {
+            for (sample, lane) in x.iter_mut().enumerate() {
+                if !super::super::normalise(lane) {
+                    return Err(CurveError::ZeroQuaternion { key: sample });
+                }
+            }
+            make_continuous(x.as_flattened_mut());
+        }
+        let (start, span_s) = (times[0], times[n - 1] - times[0]);
+        let period_s = if n > 1 { span_s / (n - 1) as f64 } else { 1.0 };
+        let t = times.iter().map(|t| (t - start) / period_s).collect();
+        let stored_t = times.iter().map(|&t| (store(t, single) - start) / period_s).collect();
+        Ok(Samples { kind, width, lanes, x, t, stored_t, period_s, single })
+    }
+
+    /// How many samples.
+    pub fn count(&self) -> usize {
+        self.t.len()
+    }
+
+    /// The lanes of one sample.
+    pub fn at(&self, sample: usize) -> &[Lane] {
+        &self.x[sample * self.lanes..(sample + 1) * self.lanes]
+    }
+
+    /// A value as it will be read back.
+    pub fn store(&self, value: f64) -> f64 {
+        store(value, self.single)
+    }
+
+    /// A tangent per period as it will be read back: it is stored per second.
+    pub fn store_tangent(&self, tangent: f64) -> f64 {
+        if self.single { store(tangent / self.period_s, true) * self.period_s } else { tangent }
+    }
+}
+
+/// A number as it will be read back.
+pub(super) fn store(value: f64, single: bool) -> f64 {
+    if single { f64::from(value as f32) } else { value }
+}
+
+fn check(kind: Kind, width: usize, times: &[f64], values: &[f64], single: bool) -> Result<(), CurveError> {
+    if times.is_empty() {
+        return Err(CurveError::Empty);
+    }
+    if kind == Kind::Rotation && width != 4 {
+        return Err(CurveError::Length { what: "a rotation sample", found: width, expected: 4 });
+    }
+    let expected = times.len() * width;
+    if values.len() != expected {
+        return Err(CurveError::Length { what: "the sample array", found: values.len(), expected });
+    }
+    if let Some(sample) = times.iter().position(|&t| !store(t, single).is_finite()) {
+        return Err(CurveError::Sample { what: "a time", sample });
+    }
+    if let Some(at) = values.iter().position(|&v| !store(v, single).is_finite()) {
+        return Err(CurveError::Sample { what: "a value", sample: at / width });
+    }
+    // Times must also differ as they will be stored.
+    match (1..times.len()).find(|&k| store(times[k], single) <= store(times[k - 1], single)) {
+        Some(key) => Err(CurveError::Order { key, time: times[key] }),
+        None if (times[times.len() - 1] - times[0]).is_finite() => Ok(()),
+        None => Err(CurveError::Sample { what: "a time", sample: times.len() - 1 }),
+    }
+}

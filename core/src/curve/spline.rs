@@ -1,0 +1,199 @@
+//! Smooth cubic curves through keys: Catmull-Rom and Kochanek-Bartels, in time.
+//!
+//! With `h0`, `h1` the times to the neighbouring keys and `d0`, `d1` the slopes towards them (per second):
+//!
+//! - Catmull-Rom (1974, in the non-uniform form of Barry and Goldman 1988): the tangent of the parabola through
+//!   the three keys, `(h1 d0 + h0 d1) / (h0 + h1)`.
+//! - Kochanek and Bartels, "Interpolating splines with local tension, continuity, and bias control" (SIGGRAPH
+//!   1984), equations 8 and 9 with the speed adjustment of their section 4: for unequal times the tangents per
+//!   segment are scaled by `2 h / (h0 + h1)`, which per second is one factor for both sides.
+//!
+//! The outer tangents make the curve's second derivative zero at its ends (natural ends).
+//!
+//! For rotations slopes are rotation vectors between neighbours per second (rad/s, world axes), the tangent is
+//! an angular velocity `omega`, and its quaternion derivative `omega q / 2` goes into the key: the normalised
+//! cubic then turns with exactly `omega` at the key, so it is as smooth as the choice of tangents.
+
+use super::derivative::spin;
+use super::{Curve, CurveError, Kind, Segments, finite};
+use crate::rotation;
+use glam::{DQuat, DVec3};
+
+/// How a Kochanek-Bartels key bends the curve; each usually within -1 to 1, and 0 by default.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Tcb {
+    /// 1 stops at the key (tangents of length zero), -1 doubles the tangents.
+    pub tension: f64,
+    /// Other than 0 breaks the tangent: -1 makes a corner with straight sides.
+    pub continuity: f64,
+    /// 1 follows the direction before the key (overshoots), -1 the direction after it.
+    pub bias: f64,
+}
+
+/// Flips quaternions (xyzw, four numbers each) so that neighbours lie within a hemisphere: the same rotations,
+/// without jumps in the numbers.
+pub fn make_continuous(quaternions: &mut [f64]) {
+    for k in 1..quaternions.len() / 4 {
+        let (before, from) = quaternions.split_at_mut(4 * k);
+        let dot: f64 = before[4 * (k - 1)..].iter().zip(&from[..4]).map(|(a, b)| a * b).sum();
+        if dot < 0.0 {
+            from[..4].iter_mut().for_each(|c| *c = -*c);
+        }
+    }
+}
+
+impl Curve {
+    /// Flips the signs of rotation keys, with their tangents, so that neighbours lie within a hemisphere. The
+    /// rotations at keys stay, steps and slerps too; a cubic segment that went the long way, through near zero,
+    /// goes the short way. A vector curve is left alone.
+    pub fn make_continuous(&mut self) {
+        if self.kind != Kind::Rotation {
+            return;
+        }
+        let Segments::Cubic { arriving, leaving } = &mut self.segments else {
+            make_continuous(&mut self.values);
+            return;
+        };
+        for k in 1..self.times.len() {
+            let (before, from) = self.values.split_at(4 * k);
+            let dot: f64 = before[4 * (k - 1)..].iter().zip(from).map(|(a, b)| a * b).sum();
+            if dot < 0.0 {
+                for numbers in [&mut self.values, &mut *arriving, &mut *leaving] {
+                    numbers[4 * k..4 * k + 4].iter_mut().for_each(|c| *c = -*c);
+                }
+            }
+        }
+    }
+
+    /// A smooth curve through keys that are any times apart: non-uniform Catmull-Rom, natural ends.
+    /// Quaternion signs are made continuous first.
+    pub fn catmull_rom(
+        kind: Kind,
+        width: usize,
+        times: Vec<f64>,
+        values: Vec<f64>,
+    ) -> Result<Curve, CurveError> {
+        let keys = through(kind, width, times, values)?;
+        keys.with_tangents(|_, h0, h1| {
+            let (w0, w1) = (h1 / (h0 + h1), h0 / (h0 + h1));
+            Weights { arriving: [w0, w1], leaving: [w0, w1] }
+        })
+    }
+
+    /// A curve through keys shaped by tension, continuity and bias, one [`Tcb`] per key; natural ends, which
+    /// the tension of the end keys shortens. Quaternion signs are made continuous first.
+    pub fn kochanek_bartels(
+        kind: Kind,
+        width: usize,
+        times: Vec<f64>,
+        values: Vec<f64>,
+        shape: &[Tcb],
+    ) -> Result<Curve, CurveError> {
+        let keys = through(kind, width, times, values)?;
+        let expected = keys.times.len();
+        if shape.len() != expected {
+            return Err(CurveError::Length { what: "the shape array", found: shape.len(), expected });
+        }
+        if let Some(key) = shape
+            .iter()
+            .position(|s| !(s.tension.is_finite() && s.continuity.is_finite() && s.bias.is_finite()))
+        {
+            return Err(CurveError::NotFinite { what: "a tension, continuity or bias", key });
+        }
+        let mut curve = keys.with_tangents(|k, h0, h1| {
+            let Tcb { tension: t, continuity: c, bias: b } = shape[k];
+            // Slopes times their spans are the paper's differences; the speed adjustment divides by the mean span.
+            let (w0, w1) = ((1.0 - t) * h0 / (h0 + h1), (1.0 - t) * h1 / (h0 + h1));
+            Weights {
+                arriving: [w0 * (1.0 - c) * (1.0 + b), w1 * (1.0 + c) * (1.0 - b)],
+                leaving: [w0 * (1.0 + c) * (1.0 + b), w1 * (1.0 - c) * (1.0 - b)],
+            }
+        })?;
+        let ends = [(0, 1.0 - shape[0].tension), (expected - 1, 1.0 - shape[expected - 1].tension)];
+        if let Segments::Cubic { arriving, leaving } = &mut curve.segments {
+            for (key, factor) in ends {
+                for i in key * width..(key + 1) * width {
+                    arriving[i] *= factor;
+                    leaving[i] *= factor;
+                }
+            }
+        }
+        Ok(curve)
+    }
+
+    /// A cubic curve of these keys; an inner key's tangents are weighted sums of the slopes on its two sides.
+    fn with_tangents(self, weights: impl Fn(usize, f64, f64) -> Weights) -> Result<Curve, CurveError> {
+        let n = self.times.len();
+        let rates = self.slopes();
+        let r = if self.kind == Kind::Rotation { 3 } else { self.width };
+        let mut arriving = vec![0.0; n * r];
+        let mut leaving = vec![0.0; n * r];
+        let h = |k: usize| self.times[k + 1] - self.times[k];
+        for k in 1..n.saturating_sub(1) {
+            let weights = weights(k, h(k - 1), h(k));
+            for i in 0..r {
+                let (d0, d1) = (rates[(k - 1) * r + i], rates[k * r + i]);
+                arriving[k * r + i] = weights.arriving[0] * d0 + weights.arriving[1] * d1;
+                leaving[k * r + i] = weights.leaving[0] * d0 + weights.leaving[1] * d1;
+            }
+        }
+        if n == 2 {
+            arriving = [&rates[..], &rates[..]].concat();
+            leaving = arriving.clone();
+        }
+        if n > 2 {
+            for i in 0..r {
+                leaving[i] = 0.5 * (3.0 * rates[i] - arriving[r + i]);
+                arriving[i] = leaving[i];
+                let end = (n - 1) * r + i;
+                arriving[end] = 0.5 * (3.0 * rates[end - r] - leaving[end - r]);
+                leaving[end] = arriving[end];
+            }
+        }
+        if self.kind == Kind::Rotation {
+            arriving = self.spins(&arriving);
+            leaving = self.spins(&leaving);
+        }
+        // Huge values a tiny time apart have no tangent.
+        finite("an arriving tangent", &arriving, self.width)?;
+        finite("a leaving tangent", &leaving, self.width)?;
+        Ok(Curve { segments: Segments::Cubic { arriving, leaving }, ..self })
+    }
+
+    /// Change per second over each segment: `width` numbers, or a rotation vector.
+    fn slopes(&self) -> Vec<f64> {
+        let n = self.times.len();
+        let mut out = Vec::with_capacity(n * self.width);
+        for k in 1..n.max(1) {
+            let h = self.times[k] - self.times[k - 1];
+            let (a, b) = (self.row(&self.values, k - 1), self.row(&self.values, k));
+            match self.kind {
+                Kind::Vector => out.extend(a.iter().zip(b).map(|(a, b)| (b - a) / h)),
+                Kind::Rotation => {
+                    let turn = rotation::log(DQuat::from_slice(b) * DQuat::from_slice(a).conjugate());
+                    out.extend((turn / h).to_array());
+                }
+            }
+        }
+        out
+    }
+
+    /// The quaternion derivative at each key of an angular velocity each.
+    fn spins(&self, omega: &[f64]) -> Vec<f64> {
+        let keys = self.values.chunks_exact(4).zip(omega.chunks_exact(3));
+        keys.flat_map(|(q, w)| spin(DVec3::from_slice(w), DQuat::from_slice(q)).to_array()).collect()
+    }
+}
+
+/// Parts of the slopes before and after a key in its tangents.
+struct Weights {
+    arriving: [f64; 2],
+    leaving: [f64; 2],
+}
+
+/// The keys alone, checked, with continuous signs.
+fn through(kind: Kind, width: usize, times: Vec<f64>, values: Vec<f64>) -> Result<Curve, CurveError> {
+    let mut keys = Curve::new(kind, width, times, values, Segments::Linear)?;
+    keys.make_continuous();
+    Ok(keys)
+}
