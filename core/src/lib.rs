@@ -12,9 +12,11 @@
 #![forbid(unsafe_code)]
 
 pub mod actuator;
+pub mod bake;
 pub mod curve;
 pub mod dynamics;
 pub mod guide;
+pub mod motion;
 pub mod rig;
 pub mod rotation;
 pub mod scene;

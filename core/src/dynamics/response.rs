@@ -157,7 +157,10 @@ mod tests {
 
     #[test]
     fn nothing_pulling_is_a_parabola() {
-        assert_eq!(Response::new(0.0, 0.0, 0.25), Response { b: 0.25, b_rate: 1.0, g: 0.03125, h: 0.25f64.powi(3) / 6.0 });
+        assert_eq!(
+            Response::new(0.0, 0.0, 0.25),
+            Response { b: 0.25, b_rate: 1.0, g: 0.03125, h: 0.25f64.powi(3) / 6.0 }
+        );
         let nearly = Response::new(1e-30, 0.0, 0.25);
         assert!((nearly.g - 0.03125).abs() < 1e-17);
     }

@@ -86,9 +86,7 @@ mod tests {
     fn the_order_is_two() {
         let inertia = DVec3::new(1.0, 2.5, 3.0);
         let momentum = DVec3::new(1.0, 2.0, -1.0);
-        let run = |n: usize| {
-            (0..n).fold(DQuat::IDENTITY, |q, _| turn(q, momentum, inertia, 1.0 / n as f64))
-        };
+        let run = |n: usize| (0..n).fold(DQuat::IDENTITY, |q, _| turn(q, momentum, inertia, 1.0 / n as f64));
         let fine = run(20_000);
         let (a, b) = (rotation::distance(run(50), fine), rotation::distance(run(100), fine));
         assert!((a / b - 4.0).abs() < 0.1, "{}", a / b);

@@ -73,7 +73,14 @@ impl Path {
             let gap = (next.position - left.position).length();
             let steps = gap > 1e-6 * (next.position - first.position).length() + accuracy.position
                 || rotation::distance(next.rotation, left.rotation) > 10.0 * accuracy.rotation;
-            split(&mut spans, &sample, accuracy, (start, first), (end, if steps { left } else { next }), MOST_SPLITS);
+            split(
+                &mut spans,
+                &sample,
+                accuracy,
+                (start, first),
+                (end, if steps { left } else { next }),
+                MOST_SPLITS,
+            );
             from = Some(next);
         }
         match (breaks.last(), from) {

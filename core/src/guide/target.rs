@@ -71,7 +71,14 @@ impl Tracker {
 
     /// Moves the target forward, at most to `limit` (s), to the first point at the base distance from `body`
     /// (which is given in the path's frame).
-    pub fn reach_forward(&self, path: &Path, reach: Reach, body: &Placement, target: &mut Target, limit: f64) {
+    pub fn reach_forward(
+        &self,
+        path: &Path,
+        reach: Reach,
+        body: &Placement,
+        target: &mut Target,
+        limit: f64,
+    ) {
         let mut t = target.parameter;
         let mut span = path.seek(target.span, t);
         for _ in 0..MOST_SEARCH_STEPS {
@@ -174,7 +181,13 @@ mod tests {
     fn the_end_of_the_path_is_reached_exactly() {
         let p = path(&[DVec3::ZERO, DVec3::X * 10.0]);
         let mut target = Target { parameter: 0.95, span: 0 };
-        tracker().reach_forward(&p, Reach { distance: 1.0, angle: 1.0 }, &at(DVec3::X * 9.9), &mut target, 1.0);
+        tracker().reach_forward(
+            &p,
+            Reach { distance: 1.0, angle: 1.0 },
+            &at(DVec3::X * 9.9),
+            &mut target,
+            1.0,
+        );
         assert_eq!(target.parameter, 1.0);
     }
 

@@ -7,7 +7,9 @@ use crate::curve::CurveError;
 use crate::guide::path::Accuracy;
 use crate::guide::{Path, Tracker, WaitLink, deadlock};
 use crate::scene::{Clip, Local, Placement, Pose, Scene};
-use crate::setup::{self, Behaviour, Body, Keyable, Limit, Parts, Resolved, Setup, SetupError, Space, Targets, Timing};
+use crate::setup::{
+    self, Behaviour, Body, Keyable, Limit, Parts, Resolved, Setup, SetupError, Space, Targets, Timing,
+};
 use glam::DVec3;
 use std::collections::HashMap;
 
@@ -27,7 +29,8 @@ pub fn compile(scene: &Scene, setup: &Setup, clip: Option<&Clip>) -> Result<Comp
     let bodies = resolve_bodies(scene, setup)?;
     let splined = setup::through::respline(scene, setup, clip, &bodies)?;
     let clip = splined.as_ref().or(clip);
-    let until_arrival = setup.bodies.iter().any(|b| b.behaviour == Behaviour::Guided && b.guide.timing != Timing::Timed);
+    let until_arrival =
+        setup.bodies.iter().any(|b| b.behaviour == Behaviour::Guided && b.guide.timing != Timing::Timed);
     let range = range(scene, setup, clip, until_arrival)?;
     let mut pose = Pose::new(scene, clip);
     pose.evaluate(range.start());
@@ -69,7 +72,10 @@ pub fn resolve_node(scene: &Scene, name: &str, place: &str) -> Result<usize, Set
     if let Some(index) = name.strip_prefix('#').and_then(|n| n.parse::<usize>().ok()) {
         return match index < scene.nodes.len() {
             true => Ok(index),
-            false => Err(SetupError::new(place, format!("the scene has no node {name}; it has {}", scene.nodes.len()))),
+            false => Err(SetupError::new(
+                place,
+                format!("the scene has no node {name}; it has {}", scene.nodes.len()),
+            )),
         };
     }
     let mut same = (0..scene.nodes.len()).filter(|&i| scene.nodes[i].name == name);
@@ -77,11 +83,15 @@ pub fn resolve_node(scene: &Scene, name: &str, place: &str) -> Result<usize, Set
         (Some(i), None) => Ok(i),
         (Some(a), Some(b)) => Err(SetupError::new(
             place,
-            format!("the scene has several nodes called \"{name}\"; write \"#{a}\" or \"#{b}\" for the one you mean"),
+            format!(
+                "the scene has several nodes called \"{name}\"; write \"#{a}\" or \"#{b}\" for the one you mean"
+            ),
         )),
         (None, _) => {
-            let meant = setup::nearest(name, scene.nodes.iter().map(|n| n.name.as_str()).filter(|n| !n.is_empty()));
-            let remedy = meant.map_or("see `sinew inspect` for the names".into(), |m| format!("did you mean \"{m}\"?"));
+            let meant =
+                setup::nearest(name, scene.nodes.iter().map(|n| n.name.as_str()).filter(|n| !n.is_empty()));
+            let remedy = meant
+                .map_or("see `sinew inspect` for the names".into(), |m| format!("did you mean \"{m}\"?"));
             Err(SetupError::new(place, format!("the scene has no node called \"{name}\"; {remedy}")))
         }
     }
@@ -93,12 +103,18 @@ fn resolve_bodies(scene: &Scene, setup: &Setup) -> Result<HashMap<usize, usize>,
         let place = format!("bodies[{b}].node");
         let node = resolve_node(scene, &body.node, &place)?;
         if let Some(other) = bodies.insert(node, b) {
-            return Err(SetupError::new(place, format!("{} is already bodies[{other}]; keep one", scene.label(node))));
+            return Err(SetupError::new(
+                place,
+                format!("{} is already bodies[{other}]; keep one", scene.label(node)),
+            ));
         }
         if body.behaviour != Behaviour::Animated && matches!(scene.nodes[node].local, Local::Matrix(_)) {
             return Err(SetupError::new(
                 place,
-                format!("{} has a sheared matrix, which no curve can move; simulate its parent, or apply the shear to the mesh", scene.label(node)),
+                format!(
+                    "{} has a sheared matrix, which no curve can move; simulate its parent, or apply the shear to the mesh",
+                    scene.label(node)
+                ),
             ));
         }
     }
@@ -161,8 +177,13 @@ impl Compiler<'_> {
         for (i, field) in w.fields.iter().enumerate() {
             let place = format!("world.fields[{i}]");
             let (setup::Field::Wind { region, .. } | setup::Field::Drag { region, .. }) = field;
-            if region.is_some_and(|r| !(r.radius > 0.0 && r.radius.is_finite() && r.center.iter().all(|c| c.is_finite()))) {
-                return Err(SetupError::new(format!("{place}.region"), "needs a finite centre and a radius above 0"));
+            if region.is_some_and(|r| {
+                !(r.radius > 0.0 && r.radius.is_finite() && r.center.iter().all(|c| c.is_finite()))
+            }) {
+                return Err(SetupError::new(
+                    format!("{place}.region"),
+                    "needs a finite centre and a radius above 0",
+                ));
             }
             fields.push(match field {
                 setup::Field::Wind { velocity, strength, air_density, region } => {
@@ -245,12 +266,17 @@ impl Compiler<'_> {
         for name in &body.groups {
             let Some(g) = self.setup.groups.iter().position(|g| g.name == *name) else {
                 let meant = setup::nearest(name, self.setup.groups.iter().map(|g| g.name.as_str()));
-                let remedy = meant.map_or("add it to \"groups\"".into(), |m| format!("did you mean \"{m}\"?"));
-                return Err(SetupError::new(format!("{place}.groups"), format!("there is no group \"{name}\"; {remedy}")));
+                let remedy =
+                    meant.map_or("add it to \"groups\"".into(), |m| format!("did you mean \"{m}\"?"));
+                return Err(SetupError::new(
+                    format!("{place}.groups"),
+                    format!("there is no group \"{name}\"; {remedy}"),
+                ));
             };
             groups.push(g);
         }
-        let (velocity, spin) = match body.behaviour == Behaviour::Guided && body.guide.timing != Timing::Timed {
+        let (velocity, spin) = match body.behaviour == Behaviour::Guided && body.guide.timing != Timing::Timed
+        {
             true => (DVec3::ZERO, DVec3::ZERO), // the paper's objects start from rest
             false => self.paths[keys].velocity(self.start),
         };
@@ -300,13 +326,19 @@ impl Compiler<'_> {
         let orientation = guide.follow.orientation() && body.simulate.orientation();
         let catch_up = guide.catch_up.unwrap_or(2.0);
         if !(catch_up.is_finite() && catch_up >= 1.0) {
-            return Err(SetupError::new(format!("{place}.guide.catch_up"), format!("{catch_up} must be 1 or more")));
+            return Err(SetupError::new(
+                format!("{place}.guide.catch_up"),
+                format!("{catch_up} must be 1 or more"),
+            ));
         }
         let mut speeds = Vec::with_capacity(guide.speeds.len());
         for s in &guide.speeds {
             let at = self.key_time(path, s.key, &format!("{place}.guide.speeds"))?;
             if !(s.speed.is_finite() && s.speed >= 0.0) {
-                return Err(SetupError::new(format!("{place}.guide.speeds"), format!("speed {} must be 0 or more", s.speed)));
+                return Err(SetupError::new(
+                    format!("{place}.guide.speeds"),
+                    format!("speed {} must be 0 or more", s.speed),
+                ));
             }
             speeds.push((at, s.speed));
         }
@@ -335,14 +367,19 @@ impl Compiler<'_> {
                 let shared = add(tracker(true, true));
                 (Some(shared), Some(shared))
             }
-            _ => (position.then(|| add(tracker(true, false))), orientation.then(|| add(tracker(false, true)))),
+            _ => {
+                (position.then(|| add(tracker(true, false))), orientation.then(|| add(tracker(false, true))))
+            }
         })
     }
 
     fn key_time(&self, path: usize, key: usize, place: &str) -> Result<f64, SetupError> {
         let keys = &self.paths[path].keys;
         keys.get(key).copied().ok_or_else(|| {
-            SetupError::new(place, format!("there is no key {key}; the node has {} (counted from 0)", keys.len()))
+            SetupError::new(
+                place,
+                format!("there is no key {key}; the node has {} (counted from 0)", keys.len()),
+            )
         })
     }
 
@@ -354,7 +391,8 @@ impl Compiler<'_> {
         path: &Path,
     ) -> Result<Settings, SetupError> {
         let r: Resolved = body.actuator.resolve();
-        let place = |s: Setting| format!("{place}.{}.{}", if s as u32 >= 8 { "guide" } else { "actuator" }, s.name());
+        let place =
+            |s: Setting| format!("{place}.{}.{}", if s as u32 >= 8 { "guide" } else { "actuator" }, s.name());
         let value = |s: Setting, v: &Keyable, unit: f64| {
             let (lo, hi) = s.range();
             check(&place(s), v, lo, hi)?;
@@ -380,7 +418,12 @@ impl Compiler<'_> {
             value(Setting::Damping, &r.damping, 1.0)?,
             value(Setting::RelaxationTime, &r.relaxation_time, 1.0)?,
             limit(Setting::MaxForce, &r.max_force, 1.0 / self.mpu, weight)?,
-            limit(Setting::MaxTorque, &r.max_torque, 1.0 / (self.mpu * self.mpu), weight * properties.radius)?,
+            limit(
+                Setting::MaxTorque,
+                &r.max_torque,
+                1.0 / (self.mpu * self.mpu),
+                weight * properties.radius,
+            )?,
             value(Setting::Compensation, &r.compensation, 1.0)?,
             value(Setting::KeepUp, &r.keep_up, 1.0)?,
             value(Setting::Blend, &r.blend, 1.0)?,
@@ -398,7 +441,10 @@ impl Compiler<'_> {
                 let other = resolve_node(self.scene, &wait.for_node, &place)?;
                 let target_of = |solid: Option<&usize>| solid.and_then(|&s| self.targets_of(s).next());
                 let Some(awaited) = target_of(self.solid_of_node.get(&other)) else {
-                    return Err(SetupError::new(place, format!("{} is not guided, so nobody can wait for it", self.scene.label(other))));
+                    return Err(SetupError::new(
+                        place,
+                        format!("{} is not guided, so nobody can wait for it", self.scene.label(other)),
+                    ));
                 };
                 let at = self.key_time(self.solids[solid].keys, wait.at_key, &place)?;
                 let passes = self.key_time(self.trackers[awaited].path, wait.passes_key, &place)?;
@@ -446,9 +492,10 @@ fn check(place: &str, v: &Keyable, lo: f64, hi: f64) -> Result<(), SetupError> {
     let bad = v.values().into_iter().find(|x| !(*x >= lo && *x <= hi) || x.is_nan());
     match bad {
         None => Ok(()),
-        Some(x) if hi == f64::MAX || hi == f64::INFINITY => {
-            Err(SetupError::new(place, format!("{x} is out of range; give {} or more", if lo == 0.0 { 0.0 } else { lo })))
-        }
+        Some(x) if hi == f64::MAX || hi == f64::INFINITY => Err(SetupError::new(
+            place,
+            format!("{x} is out of range; give {} or more", if lo == 0.0 { 0.0 } else { lo }),
+        )),
         Some(x) => Err(SetupError::new(place, format!("{x} is out of range; give {lo} to {hi}"))),
     }
 }

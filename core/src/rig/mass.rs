@@ -26,7 +26,8 @@ pub fn mass(
     };
     positive("mass", body.mass)?;
     positive("density", body.density)?;
-    let density = body.density.unwrap_or(DEFAULT_DENSITY) * (metres_per_unit * metres_per_unit * metres_per_unit);
+    let density =
+        body.density.unwrap_or(DEFAULT_DENSITY) * (metres_per_unit * metres_per_unit * metres_per_unit);
     let (mut m, how) = from_shape(scene, pose, node, body.shape, density, place)?;
     if let Some(mass) = body.mass {
         m = m.with_mass(mass);
@@ -37,7 +38,9 @@ pub fn mass(
         if !(v.is_finite() && v.min_element() > 0.0 && triangle) {
             return Err(SetupError::new(
                 format!("{place}.inertia"),
-                format!("{moments:?} are no moments of inertia: all above 0, none larger than the sum of the other two"),
+                format!(
+                    "{moments:?} are no moments of inertia: all above 0, none larger than the sum of the other two"
+                ),
             ));
         }
         m.inertia = DMat3::from_diagonal(v / (metres_per_unit * metres_per_unit));
@@ -52,7 +55,10 @@ pub fn mass(
     if !(m.mass.is_finite() && m.mass > 0.0 && moments.is_finite() && moments.min_element() > 0.0) {
         return Err(SetupError::new(
             place,
-            format!("{} has no volume to take a mass from; give \"mass\", or a \"shape\" with a size", scene.label(node)),
+            format!(
+                "{} has no volume to take a mass from; give \"mass\", or a \"shape\" with a size",
+                scene.label(node)
+            ),
         ));
     }
     Ok((m, how))
@@ -70,18 +76,26 @@ fn from_shape(
         return Ok((given.mass_properties(density), "size given".into()));
     }
     let n = &scene.nodes[node];
-    let mesh = n.mesh.filter(|_| n.skin.is_none()).map(|m| &scene.meshes[m]).filter(|m| !m.positions.is_empty());
+    let mesh =
+        n.mesh.filter(|_| n.skin.is_none()).map(|m| &scene.meshes[m]).filter(|m| !m.positions.is_empty());
     let Some(mesh) = mesh else {
         if matches!(wanted, Shape::Mesh) {
-            return Err(SetupError::new(format!("{place}.shape"), format!("{} has no mesh", scene.label(node))));
+            return Err(SetupError::new(
+                format!("{place}.shape"),
+                format!("{} has no mesh", scene.label(node)),
+            ));
         }
         let radius = reach_of_children(scene, pose, node);
         let ball = Primitive { center: DVec3::ZERO, kind: Kind::Sphere(radius) };
-        return Ok((ball.mass_properties(density), "no mesh: a ball by the distance of its neighbours".into()));
+        return Ok((
+            ball.mass_properties(density),
+            "no mesh: a ball by the distance of its neighbours".into(),
+        ));
     };
     let stretch = pose.stretch(node);
     let points: Vec<DVec3> = mesh.positions.iter().map(|p| stretch * *p).collect();
-    let fitted = |p: Primitive, what: &str| Ok((p.mass_properties(density), format!("{what} fitted to the mesh")));
+    let fitted =
+        |p: Primitive, what: &str| Ok((p.mass_properties(density), format!("{what} fitted to the mesh")));
     match wanted {
         Shape::Box { .. } => fitted(shape::fit_box(&points), "box"),
         Shape::Sphere { .. } => fitted(shape::fit_sphere(&points), "ball"),
@@ -117,8 +131,13 @@ fn given(shape: Shape, place: &str) -> Result<Option<Primitive>, SetupError> {
         Shape::Sphere { radius: Some(r) } => Kind::Sphere(r),
         Shape::Capsule { radius: Some(r), length: Some(l) } => Kind::Capsule(1, r, l),
         Shape::Cylinder { radius: Some(r), length: Some(l) } => Kind::Cylinder(1, r, l),
-        Shape::Capsule { radius, length } | Shape::Cylinder { radius, length } if radius.is_some() != length.is_some() => {
-            return Err(SetupError::new(format!("{place}.shape"), "give both \"radius\" and \"length\", or neither"));
+        Shape::Capsule { radius, length } | Shape::Cylinder { radius, length }
+            if radius.is_some() != length.is_some() =>
+        {
+            return Err(SetupError::new(
+                format!("{place}.shape"),
+                "give both \"radius\" and \"length\", or neither",
+            ));
         }
         _ => return Ok(None),
     };
@@ -126,7 +145,13 @@ fn given(shape: Shape, place: &str) -> Result<Option<Primitive>, SetupError> {
     let sizes = match kind {
         Kind::Box(s) => s.min_element(),
         Kind::Sphere(r) => r,
-        Kind::Capsule(_, r, l) => if l >= 0.0 { r } else { l },
+        Kind::Capsule(_, r, l) => {
+            if l >= 0.0 {
+                r
+            } else {
+                l
+            }
+        }
         Kind::Cylinder(_, r, l) => r.min(l),
     };
     if !(sizes > 0.0 && p.volume().is_finite()) {

@@ -47,13 +47,24 @@ const MOST_FRAMES: f64 = 1e6;
 const ARRIVAL_PATIENCE: f64 = 4.0;
 
 /// The range of a job: what the set-up says, or else the clip's.
-pub fn range(scene: &Scene, setup: &Setup, clip: Option<&Clip>, until_arrival: bool) -> Result<Range, SetupError> {
+pub fn range(
+    scene: &Scene,
+    setup: &Setup,
+    clip: Option<&Clip>,
+    until_arrival: bool,
+) -> Result<Range, SetupError> {
     let rate = setup.world.frames_per_second.unwrap_or(scene.frames_per_second);
     if !(rate.is_finite() && rate > 0.0 && rate <= 1e5) {
-        return Err(SetupError::new("world.frames_per_second", format!("{rate} is no frame rate; give 24, 25, 30 ...")));
+        return Err(SetupError::new(
+            "world.frames_per_second",
+            format!("{rate} is no frame rate; give 24, 25, 30 ..."),
+        ));
     }
     if setup.world.substeps == 0 || setup.world.substeps > 10_000 {
-        return Err(SetupError::new("world.substeps", format!("{} steps per frame; give 1 to 10000", setup.world.substeps)));
+        return Err(SetupError::new(
+            "world.substeps",
+            format!("{} steps per frame; give 1 to 10000", setup.world.substeps),
+        ));
     }
     let given = setup.bake.frames.is_some();
     let (first, last) = match (setup.bake.frames, clip.and_then(Clip::range)) {
@@ -69,15 +80,22 @@ pub fn range(scene: &Scene, setup: &Setup, clip: Option<&Clip>, until_arrival: b
     };
     let last = if given { last } else { last.max(first) };
     if !(first.is_finite() && last.is_finite() && last >= first) {
-        return Err(SetupError::new("bake.frames", format!("[{first}, {last}] is no range; the last frame comes after the first")));
+        return Err(SetupError::new(
+            "bake.frames",
+            format!("[{first}, {last}] is no range; the last frame comes after the first"),
+        ));
     }
     if last - first > MOST_FRAMES || first.abs() > 1e9 {
         return Err(SetupError::new(
             "bake.frames",
-            format!("{} frames are more than a shot has; check the last key's time or give a range", last - first),
+            format!(
+                "{} frames are more than a shot has; check the last key's time or give a range",
+                last - first
+            ),
         ));
     }
-    let arrive_by = (until_arrival && !given).then(|| first + ((last - first).max(rate) * ARRIVAL_PATIENCE).min(MOST_FRAMES));
+    let arrive_by = (until_arrival && !given)
+        .then(|| first + ((last - first).max(rate) * ARRIVAL_PATIENCE).min(MOST_FRAMES));
     Ok(Range { frames_per_second: rate, first, last, substeps: setup.world.substeps, arrive_by })
 }
 
@@ -90,5 +108,8 @@ pub fn frame_rate(clip: &Clip) -> f64 {
         let near = |t: &&f64| ((*t * rate) - (*t * rate).round()).abs() < 1e-3 + t.abs() * rate * 1e-6;
         times.iter().filter(near).count() * 10 >= times.len() * 9
     };
-    [24.0, 25.0, 30.0, 48.0, 50.0, 60.0, 120.0].into_iter().find(|r| !times.is_empty() && on_frames(*r)).unwrap_or(24.0)
+    [24.0, 25.0, 30.0, 48.0, 50.0, 60.0, 120.0]
+        .into_iter()
+        .find(|r| !times.is_empty() && on_frames(*r))
+        .unwrap_or(24.0)
 }

@@ -3,6 +3,7 @@
 use super::{Channels, Clip, Local, Property, Scene};
 use crate::curve::Curve;
 use crate::rotation;
+use crate::setup::Parts;
 use glam::{DAffine3, DMat3, DQuat, DVec3};
 
 /// Where a node is and how it is turned, as a rigid body would be: the scale is left out.
@@ -112,20 +113,30 @@ impl<'a> Pose<'a> {
         };
     }
 
-    /// Evaluates every node at `time`, with the placements of some nodes replaced: `replace` is asked for each
-    /// node, parents first. Returns nothing: read the local channels that produce those placements, and the world.
-    pub fn evaluate_with(&mut self, time: f64, mut replace: impl FnMut(usize) -> Option<Placement>) {
+    /// Evaluates every node at `time`, with some replaced: `replace` is asked for each node, parents first, for a
+    /// placement and which parts of it count. The local channels then are those that produce these placements.
+    pub fn evaluate_with(&mut self, time: f64, mut replace: impl FnMut(usize) -> Option<(Placement, Parts)>) {
         for k in 0..self.order.len() {
             let i = self.order[k];
             let (mut local, mut affine) = self.local_at(i, time);
-            if let Some(placement) = replace(i) {
+            if let Some((placement, parts)) = replace(i) {
                 let (parent, frame) = self.parent_frame(i);
-                local.translation = parent.inverse().transform_point3(placement.position);
-                local.rotation = (frame.conjugate() * placement.rotation).normalize();
+                if parts.position() {
+                    local.translation = parent.inverse().transform_point3(placement.position);
+                }
+                if parts.orientation() {
+                    local.rotation = (frame.conjugate() * placement.rotation).normalize();
+                }
                 affine = local.affine();
             }
             self.set(i, local, affine);
         }
+    }
+
+    /// The largest factor by which the node's parent stretches lengths, at the evaluated time.
+    pub fn parent_scale(&self, node: usize) -> f64 {
+        let m = self.parent_frame(node).0.matrix3;
+        m.x_axis.length().max(m.y_axis.length()).max(m.z_axis.length())
     }
 
     /// The parent's world map and the rotation its children turn with.

@@ -4,13 +4,13 @@
 //! and [`automatic`] makes a whole set-up from a scene with keys and nothing else. Lengths are in scene units,
 //! seconds, kilograms; angles that people type are in degrees and say so in their names.
 
-
+mod automatic;
 mod keyable;
 mod preset;
 mod read;
 pub(crate) mod through;
 
-
+pub use automatic::{Choice, automatic, choose_clip, explain};
 pub use keyable::{Between, Keyable, Keys};
 pub use preset::{Preset, Resolved};
 pub use read::{SetupError, from_json, nearest, schema, to_json};

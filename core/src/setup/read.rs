@@ -30,12 +30,18 @@ pub fn from_json(text: &str) -> Result<Setup, SetupError> {
         SetupError::new(place, say(&inner.to_string()))
     })?;
     json.end().map_err(|e| {
-        SetupError::new(format!("line {}, column {}", e.line(), e.column()), "something follows the set-up; remove it")
+        SetupError::new(
+            format!("line {}, column {}", e.line(), e.column()),
+            "something follows the set-up; remove it",
+        )
     })?;
     if setup.sinew != VERSION {
         return Err(SetupError::new(
             "sinew",
-            format!("this is set-up version {}, and this program reads version {VERSION}; update one of them", setup.sinew),
+            format!(
+                "this is set-up version {}, and this program reads version {VERSION}; update one of them",
+                setup.sinew
+            ),
         ));
     }
     Ok(setup)

@@ -173,7 +173,8 @@ mod tests {
     #[test]
     fn a_capsule_without_length_is_a_ball() {
         let ball = Primitive { center: DVec3::ZERO, kind: Kind::Sphere(1.3) }.mass_properties(7.0);
-        let capsule = Primitive { center: DVec3::ZERO, kind: Kind::Capsule(2, 1.3, 0.0) }.mass_properties(7.0);
+        let capsule =
+            Primitive { center: DVec3::ZERO, kind: Kind::Capsule(2, 1.3, 0.0) }.mass_properties(7.0);
         assert!((ball.mass - capsule.mass).abs() < 1e-12);
         for i in 0..3 {
             assert!((ball.inertia.col(i)[i] - capsule.inertia.col(i)[i]).abs() < 1e-12);

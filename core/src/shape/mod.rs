@@ -42,7 +42,8 @@ impl MassProperties {
         for _ in 0..50 {
             // The largest off-diagonal element.
             let off = [(0, 1, a.y_axis.x), (0, 2, a.z_axis.x), (1, 2, a.z_axis.y)];
-            let (p, q, value) = off.into_iter().fold(off[0], |m, e| if e.2.abs() > m.2.abs() { e } else { m });
+            let (p, q, value) =
+                off.into_iter().fold(off[0], |m, e| if e.2.abs() > m.2.abs() { e } else { m });
             if value.abs() <= 1e-15 * size {
                 break;
             }
@@ -59,7 +60,8 @@ impl MassProperties {
             axes *= r;
         }
         let moments = DVec3::new(a.x_axis.x, a.y_axis.y, a.z_axis.z);
-        let rotation = if axes == DMat3::IDENTITY { DQuat::IDENTITY } else { DQuat::from_mat3(&axes).normalize() };
+        let rotation =
+            if axes == DMat3::IDENTITY { DQuat::IDENTITY } else { DQuat::from_mat3(&axes).normalize() };
         (moments, rotation)
     }
 }

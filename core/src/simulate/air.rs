@@ -45,9 +45,10 @@ impl Air {
         self.fields.clear();
         for field in &rig.world.fields {
             self.fields.push(match field {
-                Field::Wind { velocity, strength, air_density, region } => {
-                    (Now::Wind { velocity: *velocity * strength.at(time), air_density: *air_density }, *region)
-                }
+                Field::Wind { velocity, strength, air_density, region } => (
+                    Now::Wind { velocity: *velocity * strength.at(time), air_density: *air_density },
+                    *region,
+                ),
                 Field::Drag { rate, spin_rate, region } => {
                     (Now::Drag { rate: rate.at(time), spin_rate: spin_rate.at(time) }, *region)
                 }
@@ -61,7 +62,8 @@ impl Air {
     /// the start of the step and the exchange with the air is then exact, so that no gust is too strong for a step.
     #[inline]
     pub fn on(&self, solid: &Solid, position: DVec3, velocity: DVec3) -> Surroundings {
-        let mut all = Surroundings { acceleration: self.gravity, drag: 0.0, wind: DVec3::ZERO, spin_drag: 0.0 };
+        let mut all =
+            Surroundings { acceleration: self.gravity, drag: 0.0, wind: DVec3::ZERO, spin_drag: 0.0 };
         for (field, region) in &self.fields {
             let share = region.map_or(1.0, |r| fade(&r, position));
             if share == 0.0 {

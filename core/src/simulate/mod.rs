@@ -5,6 +5,6 @@ mod session;
 mod state;
 mod step;
 
-pub use session::Session;
+pub use session::{End, Session, run};
 pub use state::{SolidState, State, TargetState, Workspace};
 pub use step::step;

@@ -74,7 +74,8 @@ fn step_solid(rig: &Rig, state: &mut State, work: &mut Workspace, i: usize, time
         prefer_speed(tracker, &state.targets[t], &mut drive);
         position_pull = Some(pull_position(tracker, &old, &state.targets[t], &before, &drive, times));
         if solid.rotation_target == solid.position_target {
-            rotation_pull = Some(pull_rotation(tracker, &old, &state.targets[t], &before, solid, &drive, times));
+            rotation_pull =
+                Some(pull_rotation(tracker, &old, &state.targets[t], &before, solid, &drive, times));
         }
     }
     if let (Some(t), None) = (solid.rotation_target, rotation_pull) {
@@ -239,7 +240,13 @@ fn pull_rotation(
 
 /// Velocity of a target that rides ahead of its body.
 #[inline]
-fn riding(step: DVec3, step_before: f64, body_velocity: DVec3, old: &TargetState, new: &TargetState) -> DVec3 {
+fn riding(
+    step: DVec3,
+    step_before: f64,
+    body_velocity: DVec3,
+    old: &TargetState,
+    new: &TargetState,
+) -> DVec3 {
     if step_before <= 0.0 || new.on_path.parameter <= old.on_path.parameter {
         return DVec3::ZERO;
     }

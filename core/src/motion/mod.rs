@@ -1,0 +1,104 @@
+//! The sampled result: where every body was at every frame, where its target was, and how hard it pulled.
+
+mod report;
+
+pub use report::{Follow, report};
+
+use crate::rig::Rig;
+use crate::rotation;
+use crate::scene::Placement;
+use crate::simulate::State;
+use glam::DVec3;
+
+/// Samples of a simulation, frame by frame; only ever appended to.
+#[derive(Clone, Debug, Default)]
+pub struct Motion {
+    solids: usize,
+    times: Vec<f64>,
+    samples: Vec<Sample>,
+}
+
+/// One body at one frame.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sample {
+    /// Where the node is: physics, blended with the keys as the set-up says.
+    pub node: Placement,
+    /// Where the keys would have it.
+    pub keys: Placement,
+    /// Where the target of its position is (centre of mass), if it has one.
+    pub target_position: Option<DVec3>,
+    /// Where the target of its orientation is (the node's axes), if it has one.
+    pub target_rotation: Option<glam::DQuat>,
+    /// Velocity of the centre of mass, units/s.
+    pub velocity: DVec3,
+    /// Actuator's force over the last step, kg unit/s^2.
+    pub force: DVec3,
+    /// Actuator's torque over the last step, kg unit^2/s^2.
+    pub torque: DVec3,
+    /// Whether either was at its limit.
+    pub saturated: bool,
+}
+
+impl Motion {
+    /// Room for `frames` frames of a rig.
+    pub fn with_capacity(rig: &Rig, frames: usize) -> Motion {
+        let solids = rig.solids.len();
+        Motion { solids, times: Vec::with_capacity(frames), samples: Vec::with_capacity(frames * solids) }
+    }
+
+    /// Appends the state as one frame.
+    pub fn record(&mut self, rig: &Rig, state: &State) {
+        self.times.push(state.time);
+        self.samples.extend((0..rig.solids.len()).map(|i| sample(rig, state, i)));
+    }
+
+    /// Frame times (s).
+    pub fn times(&self) -> &[f64] {
+        &self.times
+    }
+
+    /// Number of frames.
+    pub fn frames(&self) -> usize {
+        self.times.len()
+    }
+
+    /// Number of bodies.
+    pub fn solids(&self) -> usize {
+        self.solids
+    }
+
+    /// All bodies at a frame, in the rig's order.
+    pub fn frame(&self, frame: usize) -> &[Sample] {
+        &self.samples[frame * self.solids..(frame + 1) * self.solids]
+    }
+
+    /// One body over all frames.
+    pub fn solid(&self, solid: usize) -> impl Iterator<Item = &Sample> {
+        self.samples.iter().skip(solid).step_by(self.solids.max(1))
+    }
+}
+
+/// One body of a state, as hosts see it.
+pub fn sample(rig: &Rig, state: &State, solid: usize) -> Sample {
+    let (s, body) = (&state.solids[solid], &rig.solids[solid]);
+    let blend = rig.drive(solid, state.time).blend;
+    let keys = rig.paths[body.keys].placement(state.time);
+    let mut mixed = s.placement();
+    if blend < 1.0 {
+        mixed.position = keys.position.lerp(mixed.position, blend);
+        mixed.rotation = rotation::slerp(keys.rotation, mixed.rotation, blend);
+    }
+    // From the centre of mass and principal axes back to the node.
+    let back = body.offset.to(&Placement::IDENTITY);
+    let axes = back.rotation;
+    Sample {
+        node: mixed.then(&back),
+        keys: keys.then(&back),
+        target_position: body.position_target.map(|t| state.targets[t].point.position),
+        target_rotation: body.rotation_target.map(|t| state.targets[t].point.rotation * axes),
+        velocity: s.velocity,
+        force: s.force.action,
+        torque: s.torque.action,
+        saturated: s.force.saturated || s.torque.saturated,
+    }
+}

@@ -1,0 +1,133 @@
+//! A set-up for a scene that has keys and nothing else.
+//!
+//! Every node whose translation or rotation is keyed becomes guided. Rigid things chase their keys in the world,
+//! or relative to a parent that is guided too. Bones keep the places that the hierarchy gives them and only turn:
+//! each chases its keyed pose relative to its parent, so that tips follow roots.
+
+use super::{Behaviour, Body, Parts, Setup, SetupError, Space, nearest};
+use crate::rig::frame_rate;
+use crate::scene::{Clip, Local, Property, Scene};
+use std::collections::HashSet;
+
+/// Why a node is, or is not, simulated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// The node.
+    pub node: usize,
+    /// Who rules its motion.
+    pub behaviour: Behaviour,
+    /// In words.
+    pub because: String,
+}
+
+/// The clip that a name or `#index` means; the first one without a name. `None` when the scene has no clips.
+pub fn choose_clip<'a>(
+    scene: &'a Scene,
+    name: Option<&str>,
+) -> Result<Option<(usize, &'a Clip)>, SetupError> {
+    let Some(name) = name else {
+        return Ok(scene.clips.first().map(|c| (0, c)));
+    };
+    let by_index =
+        || name.strip_prefix('#').and_then(|n| n.parse::<usize>().ok()).filter(|&i| i < scene.clips.len());
+    if let Some(i) = scene.find_clip(name).or_else(by_index) {
+        return Ok(Some((i, &scene.clips[i])));
+    }
+    let names: Vec<&str> = scene.clips.iter().map(|c| c.name.as_str()).filter(|n| !n.is_empty()).collect();
+    let remedy = match (nearest(name, names.iter().copied()), scene.clips.len()) {
+        (Some(n), _) => format!("did you mean \"{n}\"?"),
+        (None, 0) => "the scene has none".into(),
+        (None, n) if names.is_empty() => format!("its {n} clips have no names; write #0 to #{}", n - 1),
+        (None, _) => format!("it has {}", names.join(", ")),
+    };
+    Err(SetupError::new("clip", format!("the scene has no clip called \"{name}\"; {remedy}")))
+}
+
+/// The choice for every node that the clip moves, with the reason.
+pub fn explain(scene: &Scene, clip: &Clip) -> Vec<Choice> {
+    let joints: HashSet<usize> = scene.skins.iter().flat_map(|s| s.joints.iter().copied()).collect();
+    let mut choices = Vec::new();
+    for node in scene.parents_first() {
+        let keyed = |p| clip.curve(node, p).is_some();
+        let moves = [Property::Translation, Property::Rotation].into_iter().any(keyed);
+        let other = [Property::Scale, Property::Weights].into_iter().any(keyed);
+        let (behaviour, because) = if moves && matches!(scene.nodes[node].local, Local::Matrix(_)) {
+            (Behaviour::Animated, "keyed, but its matrix is sheared: left as keyed".to_string())
+        } else if moves && joints.contains(&node) && has_joint_parent(scene, &joints, node) {
+            (Behaviour::Guided, "bone with keys: turns after its keyed pose, carried by its parent".into())
+        } else if moves {
+            let what = if joints.contains(&node) { "root bone" } else { "object" };
+            (Behaviour::Guided, format!("{what} with keys: chases them in the world"))
+        } else if other {
+            (Behaviour::Animated, "only its scale or shape is keyed: left as keyed".into())
+        } else {
+            continue;
+        };
+        choices.push(Choice { node, behaviour, because });
+    }
+    choices
+}
+
+fn has_joint_parent(scene: &Scene, joints: &HashSet<usize>, node: usize) -> bool {
+    scene.nodes[node].parent.is_some_and(|p| joints.contains(&p))
+}
+
+/// How a set-up refers to a node: by name where that is clear, else by index.
+fn reference(scene: &Scene, node: usize) -> String {
+    let name = &scene.nodes[node].name;
+    let clear = !name.is_empty()
+        && !name.starts_with('#')
+        && scene.nodes.iter().filter(|n| n.name == *name).count() == 1;
+    if clear { name.clone() } else { format!("#{node}") }
+}
+
+/// Extents beyond this many units are taken for centimetres: no prop is fifty metres long, many are fifty inches.
+const CENTIMETRES_FROM: f64 = 50.0;
+
+/// A set-up for `scene` under the clip of that name (default: the first).
+pub fn automatic(scene: &Scene, clip: Option<&str>) -> Result<Setup, SetupError> {
+    let mut setup = Setup::default();
+    let Some((index, clip)) = choose_clip(scene, clip)? else {
+        return Ok(setup);
+    };
+    let same_name = scene.clips.iter().filter(|c| c.name == clip.name).count() > 1;
+    setup.clip =
+        Some(if clip.name.is_empty() || same_name { format!("#{index}") } else { clip.name.clone() });
+    setup.world.frames_per_second = Some(frame_rate(clip));
+    if let Some(size) = largest_mesh(scene).filter(|s| *s > CENTIMETRES_FROM) {
+        setup.world.metres_per_unit = if size > 100.0 * CENTIMETRES_FROM { 0.001 } else { 0.01 };
+    }
+    let joints: HashSet<usize> = scene.skins.iter().flat_map(|s| s.joints.iter().copied()).collect();
+    let mut guided: HashSet<usize> = HashSet::new();
+    for choice in explain(scene, clip).into_iter().filter(|c| c.behaviour == Behaviour::Guided) {
+        let node = choice.node;
+        let mut body = Body::new(reference(scene, node));
+        let ancestors = std::iter::successors(scene.nodes[node].parent, |&p| scene.nodes[p].parent);
+        if ancestors.into_iter().any(|p| guided.contains(&p)) {
+            body.guide.space = Space::Parent;
+        }
+        if joints.contains(&node) && has_joint_parent(scene, &joints, node) {
+            body.simulate = Parts::Orientation;
+        }
+        guided.insert(node);
+        setup.bodies.push(body);
+    }
+    Ok(setup)
+}
+
+/// The longest edge of any mesh's bounding box, as the rest pose stretches it.
+fn largest_mesh(scene: &Scene) -> Option<f64> {
+    let mut pose = crate::scene::Pose::new(scene, None);
+    pose.evaluate(0.0);
+    let extent = |node: usize| {
+        let n = &scene.nodes[node];
+        let mesh = &scene.meshes[n.mesh?];
+        // A skinned mesh is placed by its bones, not by its node.
+        let linear = if n.skin.is_some() { glam::DMat3::IDENTITY } else { pose.world(node).matrix3 };
+        let points = mesh.positions.iter().map(|p| linear * *p);
+        let (lo, hi) = points
+            .fold((glam::DVec3::INFINITY, glam::DVec3::NEG_INFINITY), |(lo, hi), p| (lo.min(p), hi.max(p)));
+        Some((hi - lo).max_element()).filter(|s| s.is_finite())
+    };
+    (0..scene.nodes.len()).filter_map(extent).reduce(f64::max)
+}

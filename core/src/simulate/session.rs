@@ -1,0 +1,168 @@
+//! A simulation that is played with: steps, jumps in time, settings changed on the way.
+
+use super::{State, Workspace, step};
+use crate::motion::{Motion, Sample, sample};
+use crate::rig::{Rig, Setting};
+use std::sync::Arc;
+
+/// A live simulation of one rig.
+///
+/// Going to a frame gives the same bits whichever way one came: frames are always simulated from the start with
+/// the rig's substeps, and kept states only save time.
+#[derive(Clone, Debug)]
+pub struct Session {
+    rig: Arc<Rig>,
+    state: State,
+    work: Workspace,
+    /// Whole frames that led to `state`; `None` after steps of other lengths.
+    frame: Option<usize>,
+    kept: Vec<(usize, State)>,
+    keep_every: usize,
+}
+
+/// States kept for jumping back. When they are too many, every second one goes and the spacing doubles.
+const MOST_KEPT: usize = 64;
+
+impl Session {
+    /// At the first frame.
+    pub fn new(rig: Arc<Rig>) -> Session {
+        let state = State::new(&rig);
+        let work = Workspace::new(&rig);
+        Session { kept: vec![(0, state.clone())], rig, state, work, frame: Some(0), keep_every: 1 }
+    }
+
+    /// What is simulated.
+    pub fn rig(&self) -> &Rig {
+        &self.rig
+    }
+
+    /// Where it stands.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Scene time (s).
+    pub fn time(&self) -> f64 {
+        self.state.time
+    }
+
+    /// One step of any length (s of scene time, above 0).
+    pub fn step(&mut self, dt: f64) {
+        step(&self.rig, &mut self.state, &mut self.work, dt);
+        self.frame = None;
+    }
+
+    /// One frame, in the rig's substeps.
+    pub fn step_frame(&mut self) {
+        let Some(frame) = self.frame else {
+            // After odd steps a frame is just its length in time.
+            let range = &self.rig.range;
+            let dt = 1.0 / (range.frames_per_second * f64::from(range.substeps));
+            for _ in 0..self.rig.range.substeps {
+                step(&self.rig, &mut self.state, &mut self.work, dt);
+            }
+            return;
+        };
+        advance_frame(&self.rig, &mut self.state, &mut self.work, frame + 1);
+        self.frame = Some(frame + 1);
+        self.keep(frame + 1);
+    }
+
+    fn keep(&mut self, frame: usize) {
+        if !frame.is_multiple_of(self.keep_every) || self.kept.last().is_some_and(|k| k.0 >= frame) {
+            return;
+        }
+        self.kept.push((frame, self.state.clone()));
+        if self.kept.len() > MOST_KEPT {
+            self.keep_every *= 2;
+            let every = self.keep_every;
+            self.kept.retain(|k| k.0.is_multiple_of(every));
+        }
+    }
+
+    /// Goes to `time` (s): whole frames from the start, then the rest in one part of a frame. Times before the
+    /// range are its first frame.
+    pub fn seek(&mut self, time: f64) {
+        let range = self.rig.range;
+        let frames = ((time - range.start()) * range.frames_per_second).max(0.0);
+        // A hair short of a frame is that frame.
+        let whole = (frames + 1e-6).floor() as usize;
+        if self.frame.is_none_or(|f| f > whole) {
+            let k = self.kept.partition_point(|k| k.0 <= whole) - 1;
+            (self.frame, self.state) = (Some(self.kept[k].0), self.kept[k].1.clone());
+        } else if let Some(k) = self.kept.iter().rev().find(|k| k.0 <= whole && Some(k.0) > self.frame) {
+            (self.frame, self.state) = (Some(k.0), k.1.clone());
+        }
+        while self.frame.is_some_and(|f| f < whole) {
+            self.step_frame();
+        }
+        let rest = (frames - whole as f64).max(0.0) / range.frames_per_second;
+        if rest > 1e-6 / range.frames_per_second {
+            let parts = (rest * range.frames_per_second * f64::from(range.substeps)).ceil().max(1.0);
+            for _ in 0..parts as usize {
+                self.step(rest / parts);
+            }
+        }
+    }
+
+    /// Changes a setting of one body to a constant from now on. Jumping back afterwards simulates the past anew
+    /// with it.
+    pub fn set(&mut self, solid: usize, setting: Setting, value: f64) {
+        Arc::make_mut(&mut self.rig).set(solid, setting, value);
+        self.work = Workspace::new(&self.rig);
+        self.kept = vec![(0, State::new(&self.rig))];
+        self.keep_every = 1;
+        // Frames to come are no longer what a run from the start would give.
+        self.frame = None;
+    }
+
+    /// One body as hosts see it.
+    pub fn sample(&self, solid: usize) -> Sample {
+        sample(&self.rig, &self.state, solid)
+    }
+}
+
+/// From a whole frame to the next one. The last substep lands on the frame's time exactly.
+fn advance_frame(rig: &Rig, state: &mut State, work: &mut Workspace, to: usize) {
+    let range = &rig.range;
+    let dt = 1.0 / (range.frames_per_second * f64::from(range.substeps));
+    for _ in 0..range.substeps {
+        step(rig, state, work, dt);
+    }
+    state.time = range.time(to);
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// All frames are there.
+    Done,
+    /// All frames are there, but a `path` guide had not arrived when patience ran out.
+    NotArrived,
+    /// The callback said stop.
+    Cancelled,
+}
+
+/// Simulates a whole range. `progress` is told `(frame, of)` after each frame and returns whether to go on.
+pub fn run(rig: &Rig, mut progress: impl FnMut(usize, usize) -> bool) -> (Motion, End) {
+    let mut state = State::new(rig);
+    let mut work = Workspace::new(rig);
+    let (frames, most) = (rig.range.frames(), rig.range.most_frames());
+    let mut motion = Motion::with_capacity(rig, frames);
+    motion.record(rig, &state);
+    let mut end = End::Done;
+    for frame in 1..most {
+        if frame >= frames && state.arrived(rig) {
+            break;
+        }
+        advance_frame(rig, &mut state, &mut work, frame);
+        motion.record(rig, &state);
+        if !progress(frame, frames.max(frame)) {
+            return (motion, End::Cancelled);
+        }
+        if frame + 1 == most && rig.range.arrive_by.is_some() && !state.arrived(rig) {
+            end = End::NotArrived;
+        }
+    }
+    (motion, end)
+}
