@@ -3,8 +3,9 @@
 
 use serde_json::json;
 use sinew_tests::document::{RawDocument, same_meaning};
+use sinew_tests::oracle::{self, khronos};
 use sinew_tests::program::Program;
-use sinew_tests::scratch;
+use sinew_tests::{made, scratch};
 use std::time::{Duration, Instant};
 
 #[cfg(unix)]
@@ -56,4 +57,15 @@ fn a_document_opens_from_text_and_from_chunks() {
     std::fs::write(&path, [header, chunks].concat()).unwrap();
     let packed = RawDocument::open(&path).unwrap();
     assert_eq!(packed.buffer(0).unwrap(), Some(vec![4, 5, 6]));
+}
+
+#[test]
+fn made_files_are_valid() {
+    if !oracle::are_installed() {
+        return;
+    }
+    let folder = scratch::folder("made");
+    for file in made::files(folder.path()) {
+        assert_eq!(khronos::judge(&file, &file), Ok(0), "{}", file.display());
+    }
 }

@@ -2,6 +2,7 @@
 //! more places in between, and outside the keys.
 
 use super::script;
+use crate::scatter;
 use serde_json::{Map, Value, json};
 use sinew_core::curve::{Curve, Kind};
 use sinew_core::scene::{Channel, Clip, Property, Scene};
@@ -121,18 +122,10 @@ fn moments(curve: &Curve) -> Vec<f64> {
     let mut moments = vec![curve.start() - 1.0, curve.end() + 1.0];
     moments.extend(keys);
     for (k, pair) in keys.windows(2).enumerate() {
-        let fractions = [0.5, scattered(2 * k as u64), scattered(2 * k as u64 + 1)];
+        let fractions = [0.5, scatter::unit(2 * k as u64), scatter::unit(2 * k as u64 + 1)];
         moments.extend(fractions.map(|u| pair[0] + u * (pair[1] - pair[0])));
     }
     moments
-}
-
-/// The `n`th of a fixed sequence of numbers in [0, 1) that look random (splitmix64): a failure happens again.
-fn scattered(n: u64) -> f64 {
-    let mut z = (n + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    (z ^ (z >> 31)) as f64 / 2f64.powi(64)
 }
 
 fn magnitude(curve: &Curve, theirs: &[Vec<f64>]) -> f64 {
