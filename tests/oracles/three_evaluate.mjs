@@ -10,7 +10,9 @@
 // How exact it is: keys are float32 in three.js, the arithmetic here is float64 (each interpolant writes into a
 // Float64Array). Integer keys lose up to 6e-8 by going through float32. Between rotation keys whose dot product is
 // over 0.9995 three.js normalises a straight line where glTF asks for a slerp; that is off by at most 5.1e-7
-// (angle^3 / 6 * 0.0962 at 0.0316 rad). It does not normalise keys of integer type, so that is done here.
+// (angle^3 / 6 * 0.0962 at 0.0316 rad). A slerp is between unit quaternions, which integer keys are not quite and
+// three.js does not mind: such keys are normalised here first. Cubic keys are not, as the specification has it;
+// only what comes out is.
 
 import { text } from 'node:stream/consumers';
 import { GLTFLoader } from 'three/addons/loaders/GLTFLoader.js';
@@ -78,21 +80,25 @@ function evaluateClip(clip, asked) {
 }
 
 function evaluateTrack(track, times) {
-  if (track.ValueTypeName === 'quaternion') track.values = withUnitKeys(track);
+  const isRotation = track.ValueTypeName === 'quaternion';
+  const isCubic = track.values.length === 3 * 4 * track.times.length;
+  if (isRotation && !isCubic) track.values = withUnitKeys(track.values);
   const interpolant = track.createInterpolant(new Float64Array(track.getValueSize()));
-  // With CUBICSPLINE three counts in-tangent, value and out-tangent into the size; its interpolant knows better.
-  return times.map((time) => Array.from(interpolant.evaluate(time).subarray(0, interpolant.valueSize)));
+  return times.map((time) => {
+    // With CUBICSPLINE three.js counts tangents into the size of a value; its interpolant knows better.
+    const value = Array.from(interpolant.evaluate(time).subarray(0, interpolant.valueSize));
+    return isRotation ? unit(value) : value;
+  });
 }
 
-function withUnitKeys(track) {
-  const values = Float64Array.from(track.values);
-  const numbersPerKey = values.length / track.times.length;
-  const [stride, first] = numbersPerKey === 12 ? [12, 4] : [4, 0];
-  for (let at = first; at < values.length; at += stride) {
-    const length = Math.hypot(...values.subarray(at, at + 4));
-    for (let k = at; k < at + 4; k++) values[k] /= length;
-  }
-  return values;
+function withUnitKeys(values) {
+  const keys = Array.from({ length: values.length / 4 }, (_, k) => unit(Array.from(values.subarray(4 * k, 4 * k + 4))));
+  return Float64Array.from(keys.flat());
+}
+
+function unit(quaternion) {
+  const length = Math.hypot(...quaternion);
+  return quaternion.map((c) => c / length);
 }
 
 function toArrayBuffer(bytes) {

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 
 /// Writes all of them into `folder`.
 pub fn files(folder: &Path) -> Vec<PathBuf> {
-    let all: [(&str, fn(&mut Maker)); 3] = [("cubic", cubic), ("integers", integers), ("edges", edges)];
+    let all: [(&str, fn(&mut Maker)); 4] =
+        [("cubic", cubic), ("cubic_integers", cubic_integers), ("integers", integers), ("edges", edges)];
     let write = |(name, fill): (&str, fn(&mut Maker))| {
         let mut maker = Maker::default();
         fill(&mut maker);
@@ -39,9 +40,15 @@ fn integers(maker: &mut Maker) {
     let weights = |seed| scatter::signed(seed, 2 * n).into_iter().map(f64::abs).collect::<Vec<_>>();
     maker.channel(0, "rotation", Keys::linear(&times, scatter::rotations(7, n)).stored_as(Number::I8));
     maker.channel(1, "rotation", Keys::linear(&times, scatter::rotations(8, n)).stored_as(Number::I16));
-    maker.channel(2, "rotation", Keys::cubic(&times, cubic_rotations(9, n)).stored_as(Number::I16));
     maker.channel(0, "weights", Keys::linear(&times, weights(10)).stored_as(Number::U8));
     maker.channel(1, "weights", Keys::step(&times, weights(11)).stored_as(Number::U16));
+}
+
+/// Cubic rotations between keys that rounding has left shorter or longer than a unit quaternion.
+fn cubic_integers(maker: &mut Maker) {
+    let times = [0.0, 0.5, 1.25, 2.0, 2.5];
+    maker.channel(2, "rotation", Keys::cubic(&times, cubic_rotations(9, 5)).stored_as(Number::I16));
+    maker.channel(3, "rotation", Keys::cubic(&times, cubic_rotations(15, 5)).stored_as(Number::I8));
 }
 
 /// One key; a late beginning; keys of very unequal spacing; turns that are tiny, or named by opposite quaternions.
