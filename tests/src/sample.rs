@@ -37,7 +37,10 @@ pub fn gltf_files() -> Vec<PathBuf> {
 /// The name of a file in messages: its path below the folder named after the format, or just its name.
 pub fn label(path: &Path) -> String {
     let parts: Vec<_> = path.components().map(|c| c.as_os_str().to_string_lossy()).collect();
-    let from = parts.iter().rposition(|part| part == "gltf" || part == "usd").map_or(parts.len().saturating_sub(1), |at| at + 1);
+    let from = parts
+        .iter()
+        .rposition(|part| part == "gltf" || part == "usd")
+        .map_or(parts.len().saturating_sub(1), |at| at + 1);
     parts[from..].join("/")
 }
 

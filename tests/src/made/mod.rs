@@ -7,18 +7,27 @@ use crate::scatter;
 use maker::{Keys, Maker, Number};
 use std::path::{Path, PathBuf};
 
-/// Writes all of them into `folder`.
+/// Writes all of them into `folder`, but for [`cubic_integers`].
 pub fn files(folder: &Path) -> Vec<PathBuf> {
-    let all: [(&str, fn(&mut Maker)); 4] =
-        [("cubic", cubic), ("cubic_integers", cubic_integers), ("integers", integers), ("edges", edges)];
-    let write = |(name, fill): (&str, fn(&mut Maker))| {
-        let mut maker = Maker::default();
-        fill(&mut maker);
-        let path = folder.join(name).with_extension("gltf");
-        std::fs::write(&path, maker.finish().to_string()).expect("the scratch folder can be written");
-        path
-    };
-    all.map(write).to_vec()
+    let write_one = |(name, fill): (&str, fn(&mut Maker))| write(folder, name, fill);
+    [("cubic", cubic as fn(&mut Maker)), ("integers", integers), ("edges", edges)].map(write_one).to_vec()
+}
+
+/// Cubic rotations between keys that rounding to integers has left shorter or longer than a unit quaternion.
+pub fn cubic_integers(folder: &Path) -> PathBuf {
+    let times = [0.0, 0.5, 1.25, 2.0, 2.5];
+    write(folder, "cubic_integers", |maker| {
+        maker.channel(2, "rotation", Keys::cubic(&times, cubic_rotations(9, 5)).stored_as(Number::I16));
+        maker.channel(3, "rotation", Keys::cubic(&times, cubic_rotations(15, 5)).stored_as(Number::I8));
+    })
+}
+
+fn write(folder: &Path, name: &str, fill: impl FnOnce(&mut Maker)) -> PathBuf {
+    let mut maker = Maker::default();
+    fill(&mut maker);
+    let path = folder.join(name).with_extension("gltf");
+    std::fs::write(&path, maker.finish().to_string()).expect("the scratch folder can be written");
+    path
 }
 
 /// Cubic curves on all four properties, beside straight and stepped weights.
@@ -42,13 +51,6 @@ fn integers(maker: &mut Maker) {
     maker.channel(1, "rotation", Keys::linear(&times, scatter::rotations(8, n)).stored_as(Number::I16));
     maker.channel(0, "weights", Keys::linear(&times, weights(10)).stored_as(Number::U8));
     maker.channel(1, "weights", Keys::step(&times, weights(11)).stored_as(Number::U16));
-}
-
-/// Cubic rotations between keys that rounding has left shorter or longer than a unit quaternion.
-fn cubic_integers(maker: &mut Maker) {
-    let times = [0.0, 0.5, 1.25, 2.0, 2.5];
-    maker.channel(2, "rotation", Keys::cubic(&times, cubic_rotations(9, 5)).stored_as(Number::I16));
-    maker.channel(3, "rotation", Keys::cubic(&times, cubic_rotations(15, 5)).stored_as(Number::I8));
 }
 
 /// One key; a late beginning; keys of very unequal spacing; turns that are tiny, or named by opposite quaternions.
