@@ -1,0 +1,70 @@
+//! Why a file could not be read or written: what, where in it, and what to do.
+
+use std::io;
+
+/// A refusal. Its text begins with the file and names the object in it, as `walk.glb: animation 2 "Walk",
+/// channel 3, node "Tail": …`.
+#[derive(Debug)]
+pub struct Error {
+    kind: ErrorKind,
+    file: String,
+    what: String,
+    source: Option<io::Error>,
+}
+
+/// Who can mend it: the one who made the file, or the one who keeps the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// The document, or the clip to add, is not what it must be.
+    Input,
+    /// The system would not read or write.
+    Io,
+}
+
+impl Error {
+    /// Bad input or the system.
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    pub(super) fn input(what: impl Into<String>) -> Error {
+        Error { kind: ErrorKind::Input, file: String::new(), what: what.into(), source: None }
+    }
+
+    pub(super) fn io(what: impl Into<String>, source: io::Error) -> Error {
+        Error { kind: ErrorKind::Io, file: String::new(), what: what.into(), source: Some(source) }
+    }
+
+    /// Says which file; functions inside this module know only the object.
+    pub(super) fn in_file(mut self, file: &str) -> Error {
+        if self.file.is_empty() {
+            self.file = file.to_owned();
+        }
+        self
+    }
+
+    /// Puts the object's name before the text.
+    pub(super) fn at(mut self, place: &str) -> Error {
+        self.what = format!("{place}: {}", self.what);
+        self
+    }
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if !self.file.is_empty() {
+            write!(f, "{}: ", self.file)?;
+        }
+        f.write_str(&self.what)?;
+        match &self.source {
+            Some(source) => write!(f, ": {source}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.source.as_ref().map(|e| e as _)
+    }
+}
