@@ -1,4 +1,7 @@
-//! Where Sinew meets the world: file formats, the set-up file, jobs, and the `sinew` command.
+//! Where Sinew meets the world: file formats ([`gltf`]), whole jobs with their set-up files ([`job`]), and the
+//! `sinew` command.
 #![forbid(unsafe_code)]
 
+pub mod files;
 pub mod gltf;
+pub mod job;

@@ -16,6 +16,7 @@ pub struct Motion {
     solids: usize,
     times: Vec<f64>,
     samples: Vec<Sample>,
+    quarantined: Vec<(usize, usize)>,
 }
 
 /// One body at one frame.
@@ -43,12 +44,22 @@ impl Motion {
     /// Room for `frames` frames of a rig.
     pub fn with_capacity(rig: &Rig, frames: usize) -> Motion {
         let solids = rig.solids.len();
-        Motion { solids, times: Vec::with_capacity(frames), samples: Vec::with_capacity(frames * solids) }
+        Motion {
+            solids,
+            times: Vec::with_capacity(frames),
+            samples: Vec::with_capacity(frames * solids),
+            quarantined: Vec::new(),
+        }
     }
 
     /// Appends the state as one frame.
     pub fn record(&mut self, rig: &Rig, state: &State) {
         self.times.push(state.time);
+        for (i, _) in state.solids.iter().enumerate().filter(|(_, s)| s.quarantined) {
+            if !self.quarantined.iter().any(|q| q.0 == i) {
+                self.quarantined.push((i, self.times.len() - 1));
+            }
+        }
         self.samples.extend((0..rig.solids.len()).map(|i| sample(rig, state, i)));
     }
 
@@ -65,6 +76,11 @@ impl Motion {
     /// Number of bodies.
     pub fn solids(&self) -> usize {
         self.solids
+    }
+
+    /// Bodies whose numbers left all bounds and which were stopped: `(solid, frame)`.
+    pub fn quarantined(&self) -> &[(usize, usize)] {
+        &self.quarantined
     }
 
     /// All bodies at a frame, in the rig's order.

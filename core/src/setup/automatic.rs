@@ -20,13 +20,18 @@ pub struct Choice {
     pub because: String,
 }
 
-/// The clip that a name or `#index` means; the first one without a name. `None` when the scene has no clips.
+/// The clip that a name or `#index` means; without a name the first one that moves something, else the first.
+/// `None` when the scene has no clips.
 pub fn choose_clip<'a>(
     scene: &'a Scene,
     name: Option<&str>,
 ) -> Result<Option<(usize, &'a Clip)>, SetupError> {
     let Some(name) = name else {
-        return Ok(scene.clips.first().map(|c| (0, c)));
+        let moves = |c: &Clip| {
+            c.channels.iter().any(|c| matches!(c.property, Property::Translation | Property::Rotation))
+        };
+        let first = scene.clips.iter().position(moves).unwrap_or(0);
+        return Ok(scene.clips.get(first).map(|c| (first, c)));
     };
     let by_index =
         || name.strip_prefix('#').and_then(|n| n.parse::<usize>().ok()).filter(|&i| i < scene.clips.len());

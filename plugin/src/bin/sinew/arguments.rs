@@ -1,0 +1,167 @@
+//! What can be typed.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use sinew_core::setup;
+use sinew_plugin::gltf::ReadOptions;
+use sinew_plugin::job::{BakeRequest, SetupSource};
+use std::path::PathBuf;
+
+/// Gives keyed animation weight: simulates actuators that chase the keys and bakes the result as a new clip.
+///
+/// Exit codes: 0 done, 1 done but something named fell short, 2 bad use, 3 bad input, 4 reading or writing
+/// failed, 5 cancelled.
+#[derive(Parser)]
+#[command(name = "sinew", version, arg_required_else_help = true)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Simulate a scene and write it with a new clip.
+    Bake(Bake),
+    /// Say what is in a scene and what would be simulated.
+    Inspect(Input),
+    /// Write the set-up file that automatic set-up would use, ready to edit.
+    Setup(Setup),
+    /// Print the version.
+    Version {
+        /// As JSON.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// What every reading command takes.
+#[derive(Args)]
+pub struct Input {
+    /// The scene: .gltf or .glb.
+    pub scene: PathBuf,
+    /// Clip that guides, by name or #index [default: the set-up's, else the first].
+    #[arg(long, value_name = "NAME")]
+    pub clip: Option<String>,
+    /// Set-up file [default: NAME.sinew.json beside the scene, else automatic].
+    #[arg(long, value_name = "FILE", conflicts_with = "auto")]
+    pub setup: Option<PathBuf>,
+    /// Use the automatic set-up even if there is a file.
+    #[arg(long)]
+    pub auto: bool,
+    /// Folder that buffers and images may come from besides the scene's own.
+    #[arg(long, value_name = "FOLDER")]
+    pub asset_root: Option<PathBuf>,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Args)]
+pub struct Bake {
+    #[command(flatten)]
+    pub input: Input,
+    /// Where the result goes, .gltf or .glb [default: NAME.sinew.EXT beside the scene].
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Name of the new clip [default: the source's with " (Sinew)"].
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// Put the new clip in the place of the one of that name, or else of the source.
+    #[arg(long)]
+    pub replace: bool,
+    /// Overwrite the scene itself.
+    #[arg(long, conflicts_with = "output")]
+    pub in_place: bool,
+    /// Strength of every actuator.
+    #[arg(long)]
+    pub preset: Option<Preset>,
+    /// First and last frame [default: the clip's].
+    #[arg(long, num_args = 2, value_names = ["FIRST", "LAST"], allow_negative_numbers = true)]
+    pub frames: Option<Vec<f64>>,
+    /// A key on every frame instead of few.
+    #[arg(long)]
+    pub every_frame: bool,
+    /// How far fitted keys may be from the simulation, scene units.
+    #[arg(long, value_name = "UNITS")]
+    pub tolerance: Option<f64>,
+}
+
+#[derive(Args)]
+pub struct Setup {
+    /// The scene: .gltf or .glb.
+    #[arg(required_unless_present = "schema")]
+    pub scene: Option<PathBuf>,
+    /// Clip that guides, by name or #index [default: the first].
+    #[arg(long, value_name = "NAME")]
+    pub clip: Option<String>,
+    /// Where it goes [default: NAME.sinew.json beside the scene].
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Overwrite a set-up that is there.
+    #[arg(long)]
+    pub force: bool,
+    /// Print it instead of writing.
+    #[arg(long)]
+    pub json: bool,
+    /// Print the JSON Schema of set-up files.
+    #[arg(long, conflicts_with = "scene")]
+    pub schema: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum Preset {
+    /// Stays on the keys and takes off the corners.
+    Subtle,
+    /// Follows with weight and gives way when pushed.
+    Reactive,
+    /// Barely holds itself up, swings past.
+    Limp,
+}
+
+impl Arguments {
+    /// Whether JSON was asked for.
+    pub fn json(&self) -> bool {
+        match &self.command {
+            Command::Bake(a) => a.input.json,
+            Command::Inspect(a) => a.json,
+            Command::Setup(a) => a.json,
+            Command::Version { json } => *json,
+        }
+    }
+}
+
+impl Input {
+    pub fn source(&self) -> SetupSource {
+        match (&self.setup, self.auto) {
+            (Some(file), _) => SetupSource::File(file.clone()),
+            (None, true) => SetupSource::Automatic,
+            (None, false) => SetupSource::Beside,
+        }
+    }
+
+    pub fn read(&self) -> ReadOptions {
+        ReadOptions { asset_root: self.asset_root.clone() }
+    }
+}
+
+impl Bake {
+    pub fn request(&self) -> BakeRequest {
+        BakeRequest {
+            scene: self.input.scene.clone(),
+            output: if self.in_place { Some(self.input.scene.clone()) } else { self.output.clone() },
+            setup: self.input.source(),
+            clip: self.input.clip.clone(),
+            name: self.name.clone(),
+            replace: self.replace,
+            in_place: self.in_place,
+            preset: self.preset.map(|p| match p {
+                Preset::Subtle => setup::Preset::Subtle,
+                Preset::Reactive => setup::Preset::Reactive,
+                Preset::Limp => setup::Preset::Limp,
+            }),
+            frames: self.frames.as_ref().map(|f| [f[0], f[1]]),
+            every_frame: self.every_frame,
+            tolerance: self.tolerance,
+            read: self.input.read(),
+        }
+    }
+}

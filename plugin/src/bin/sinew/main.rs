@@ -1,0 +1,100 @@
+//! `sinew`: bake, inspect and set up scenes from the command line.
+#![forbid(unsafe_code)]
+
+mod arguments;
+mod progress;
+mod say;
+
+use arguments::{Arguments, Command};
+use clap::Parser;
+use sinew_plugin::gltf::{Document, ReadOptions};
+use sinew_plugin::job::{self, JobError, SetupSource, Status};
+use std::path::Path;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let json = arguments.json();
+    match run(arguments) {
+        Ok(status) => ExitCode::from(u8::from(status == Status::FellShort)),
+        Err(error) => {
+            if json {
+                let code = error.exit_code();
+                say::json(
+                    &serde_json::json!({ "status": "error", "exit_code": code, "error": error.to_string() }),
+                );
+            }
+            eprintln!("sinew: {error}");
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+fn run(arguments: Arguments) -> Result<Status, JobError> {
+    match arguments.command {
+        Command::Bake(a) => {
+            let request = a.request();
+            let mut bar = progress::Bar::new(a.input.json);
+            let report = job::bake_file(&request, &mut |p| bar.show(p));
+            bar.clear();
+            let report = report?;
+            match a.input.json {
+                true => say::json(&report),
+                false => say::bake(&report),
+            }
+            Ok(report.status)
+        }
+        Command::Inspect(a) => {
+            let found = job::inspect(&a.scene, &a.source(), a.clip.as_deref(), &a.read())?;
+            match a.json {
+                true => say::json(&found),
+                false => say::inspection(&found),
+            }
+            Ok(Status::Done)
+        }
+        Command::Setup(a) => {
+            let Some(scene) = &a.scene else {
+                print!("{}", sinew_core::setup::schema());
+                return Ok(Status::Done);
+            };
+            set_up(scene, &a)?;
+            Ok(Status::Done)
+        }
+        Command::Version { json } => {
+            let version = env!("CARGO_PKG_VERSION");
+            let setup = sinew_core::setup::VERSION;
+            match json {
+                true => say::json(&serde_json::json!({ "version": version, "setup_version": setup })),
+                false => println!("sinew {version} (set-up format {setup})"),
+            }
+            Ok(Status::Done)
+        }
+    }
+}
+
+/// Writes the set-up that would be used, unless one is there already.
+fn set_up(scene: &Path, a: &arguments::Setup) -> Result<(), JobError> {
+    let document = Document::open(scene, &ReadOptions::default())?;
+    let (setup, _) = job::load_setup(scene, document.scene(), &SetupSource::Automatic, a.clip.as_deref())?;
+    let text = sinew_core::setup::to_json(&setup);
+    if a.json {
+        print!("{text}");
+        return Ok(());
+    }
+    let file = a.output.clone().unwrap_or_else(|| job::setup_beside(scene));
+    if file.exists() && !a.force {
+        return Err(JobError::Use(format!(
+            "{} is already there; --force overwrites it, -o FILE writes elsewhere, --json prints",
+            file.display()
+        )));
+    }
+    sinew_plugin::files::write_whole(&file, text.as_bytes())
+        .map_err(|error| JobError::Io { file: file.clone(), error })?;
+    println!(
+        "wrote {} ({} bodies); edit it, then: sinew bake {}",
+        file.display(),
+        setup.bodies.len(),
+        scene.display()
+    );
+    Ok(())
+}

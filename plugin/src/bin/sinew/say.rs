@@ -1,0 +1,109 @@
+//! Results for people, and as JSON.
+
+use serde::Serialize;
+use sinew_plugin::job::{Inspection, Report};
+
+/// Bodies listed before the rest is only counted.
+const MOST_ROWS: usize = 12;
+
+/// Prints `value` as JSON on standard output.
+pub fn json(value: &impl Serialize) {
+    println!("{}", serde_json::to_string_pretty(value).unwrap_or_default());
+}
+
+/// A few lines on a bake.
+pub fn bake(r: &Report) {
+    let shot = (r.frames.saturating_sub(1)) as f64 / r.frames_per_second;
+    println!(
+        "{}: clip \"{}\" guided {} of {} bodies, {} frames at {} fps ({shot:.2} s)",
+        r.scene,
+        r.clip,
+        r.bodies.iter().filter(|b| b.guided).count(),
+        r.bodies.len(),
+        r.frames,
+        r.frames_per_second,
+    );
+    let width = r.bodies.iter().take(MOST_ROWS).map(|b| b.node.len()).max().unwrap_or(0);
+    for b in r.bodies.iter().take(MOST_ROWS) {
+        let pulled = match b.saturated_frames {
+            0 => String::new(),
+            n => format!(", at its limit in {n} frames"),
+        };
+        println!(
+            "  {:width$}  {:>9} off the keys at most (frame {}), {:.1} deg, pulled {} N{pulled}",
+            b.node,
+            number(b.max_distance),
+            r.first_frame + b.max_distance_frame as f64,
+            b.max_angle_deg,
+            number(b.peak_force_n),
+        );
+    }
+    if r.bodies.len() > MOST_ROWS {
+        println!("  and {} more (--json lists all)", r.bodies.len() - MOST_ROWS);
+    }
+    println!(
+        "  {} keys for {} samples, within {} and {:.3} deg",
+        r.keys,
+        r.samples,
+        number(r.max_fit_error),
+        r.max_fit_error_deg
+    );
+    warnings(&r.warnings);
+    let t = &r.timings;
+    println!(
+        "  {:.0} ms, of which {:.0} simulating; set-up: {}",
+        t.total_s() * 1e3,
+        t.simulate_s * 1e3,
+        r.setup
+    );
+    println!("wrote clip \"{}\" to {}", r.name, r.output.as_deref().unwrap_or("memory"));
+}
+
+/// What is in a scene.
+pub fn inspection(i: &Inspection) {
+    println!("{}: {} nodes, {} meshes, {} skins", i.scene, i.nodes, i.meshes, i.skins);
+    for (k, c) in i.clips.iter().enumerate() {
+        let [t, r, s, w] = c.curves;
+        println!(
+            "  clip #{k} \"{}\": {:.3} to {:.3} s, {} keys on {t} translations, {r} rotations, {s} scales, {w} weights",
+            c.name, c.start_s, c.end_s, c.keys
+        );
+    }
+    if let (Some(fps), Some([first, last])) = (i.frames_per_second, i.frames) {
+        println!(
+            "would bake frames {first} to {last} at {fps} fps, {} m per unit; set-up: {}",
+            i.metres_per_unit, i.setup
+        );
+    }
+    for b in &i.bodies {
+        println!(
+            "  {} {} kg ({}), answers at {:.0} rad/s, B {:.2}, base distance {}{}",
+            b.node,
+            number(b.mass_kg),
+            b.mass_from,
+            b.answers_at_rad_per_s,
+            b.damping,
+            number(b.base_distance),
+            b.because.as_ref().map_or(String::new(), |w| format!(": {w}")),
+        );
+    }
+    for n in &i.left_alone {
+        println!("  {} {}", n.node, n.because);
+    }
+    warnings(&i.warnings);
+}
+
+fn warnings(all: &[String]) {
+    for w in all {
+        println!("  warning: {w}");
+    }
+}
+
+/// Four figures, whatever the size.
+fn number(v: f64) -> String {
+    match v.abs() {
+        a if a == 0.0 => "0".into(),
+        a if !(1e-4..1e6).contains(&a) => format!("{v:.3e}"),
+        a => format!("{v:.*}", (3 - a.log10().floor() as i32).max(0) as usize),
+    }
+}

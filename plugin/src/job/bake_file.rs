@@ -1,0 +1,116 @@
+//! A keyed file in, the same file with a new clip out.
+
+use super::{JobError, Progress, Report, SetupSource, Stage, load_setup, simulate};
+use crate::gltf::{ClipToAdd, Document, ReadOptions};
+use sinew_core::setup::{BakedKeys, Preset};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// What to bake, and how. What is `None` or false is left to the set-up.
+#[derive(Clone, Debug, Default)]
+pub struct BakeRequest {
+    /// The scene.
+    pub scene: PathBuf,
+    /// Where the result goes. Default: [`default_output`].
+    pub output: Option<PathBuf>,
+    /// Where the set-up comes from.
+    pub setup: SetupSource,
+    /// The clip that guides.
+    pub clip: Option<String>,
+    /// Name of the new clip.
+    pub name: Option<String>,
+    /// Put the new clip in the place of the one of its name, or of the source.
+    pub replace: bool,
+    /// Allow the output to be the scene's own file.
+    pub in_place: bool,
+    /// Preset for every actuator.
+    pub preset: Option<Preset>,
+    /// First and last frame.
+    pub frames: Option<[f64; 2]>,
+    /// Keys on every frame instead of few.
+    pub every_frame: bool,
+    /// Largest distance of fitted keys from the simulation, scene units.
+    pub tolerance: Option<f64>,
+    /// How to read the scene.
+    pub read: ReadOptions,
+}
+
+/// `ball.gltf` becomes `ball.sinew.gltf` beside it.
+pub fn default_output(scene: &Path) -> PathBuf {
+    let extension = scene.extension().map_or("glb".into(), |e| e.to_string_lossy().into_owned());
+    scene.with_extension(format!("sinew.{extension}"))
+}
+
+/// Opens, simulates, bakes and saves. `progress` returns whether to go on; a cancelled job writes nothing.
+pub fn bake_file(
+    request: &BakeRequest,
+    progress: &mut dyn FnMut(Progress) -> bool,
+) -> Result<Report, JobError> {
+    let output = request.output.clone().unwrap_or_else(|| default_output(&request.scene));
+    if !request.in_place && same_file(&output, &request.scene) {
+        return Err(JobError::Use(format!(
+            "{} is the scene itself; give another name with -o, or --in-place to overwrite it",
+            output.display()
+        )));
+    }
+    if !progress(Progress::begin(Stage::Open)) {
+        return Err(JobError::Cancelled);
+    }
+    let began = Instant::now();
+    let mut document = Document::open(&request.scene, &request.read)?;
+    let (mut setup, setup_name) =
+        load_setup(&request.scene, document.scene(), &request.setup, request.clip.as_deref())?;
+    let open_s = began.elapsed().as_secs_f64();
+
+    if let Some(preset) = request.preset {
+        setup.bodies.iter_mut().for_each(|b| b.actuator.preset = preset);
+    }
+    setup.bake.name = request.name.clone().or(setup.bake.name);
+    setup.bake.frames = request.frames.or(setup.bake.frames);
+    setup.bake.tolerance = request.tolerance.or(setup.bake.tolerance);
+    if request.every_frame {
+        setup.bake.keys = BakedKeys::EveryFrame;
+    }
+    let mut outcome = simulate(document.scene(), &setup, &setup_name, true, progress)?;
+    let chosen = setup.bake.name.is_some();
+    let name = clip_name(&document, outcome.name, chosen, request.replace)?;
+
+    if !progress(Progress::begin(Stage::Save)) {
+        return Err(JobError::Cancelled);
+    }
+    let began = Instant::now();
+    document.add_clip(&ClipToAdd {
+        name: &name,
+        source: outcome.source,
+        replace: request.replace,
+        channels: &outcome.baked.channels,
+    })?;
+    document.save(&output)?;
+    let report = &mut outcome.report;
+    report.timings.open_s = open_s;
+    report.timings.save_s = began.elapsed().as_secs_f64();
+    report.name = name;
+    report.scene = request.scene.display().to_string();
+    report.output = Some(output.display().to_string());
+    report.warnings.splice(0..0, document.warnings().iter().cloned());
+    Ok(outcome.report)
+}
+
+/// A name that no clip has yet, unless that clip is to be replaced.
+fn clip_name(document: &Document, name: String, chosen: bool, replace: bool) -> Result<String, JobError> {
+    let taken = |n: &str| document.scene().find_clip(n).is_some();
+    if replace || !taken(&name) {
+        return Ok(name);
+    }
+    if chosen {
+        return Err(JobError::Use(format!(
+            "the scene already has a clip \"{name}\"; give another --name, or --replace to put the new one in its place"
+        )));
+    }
+    let free = (2..).map(|i| format!("{name} {i}")).find(|n| !taken(n));
+    Ok(free.unwrap_or(name))
+}
+
+fn same_file(a: &Path, b: &Path) -> bool {
+    a == b || matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
+}

@@ -1,0 +1,20 @@
+//! Whole jobs: open, compile, simulate, bake, save.
+//!
+//! [`simulate`] is the part in memory that the C ABI shares; [`bake_file`] is what the command does with files.
+//! Progress can stop a job at any frame; then nothing is written.
+
+mod bake_file;
+mod error;
+mod inspect;
+mod progress;
+mod report;
+mod run;
+mod setup_file;
+
+pub use bake_file::{BakeRequest, bake_file, default_output};
+pub use error::JobError;
+pub use inspect::{Inspection, inspect};
+pub use progress::{Progress, Stage};
+pub use report::{Report, Status, Timings};
+pub use run::{Outcome, simulate};
+pub use setup_file::{SetupSource, load_setup, setup_beside};

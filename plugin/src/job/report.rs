@@ -1,0 +1,75 @@
+//! What a job did, for people and for `--json`.
+
+use serde::Serialize;
+use sinew_core::motion::Follow;
+
+/// How a job ended, when it gave a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// As asked.
+    Done,
+    /// There is a result, but something named in the warnings fell short.
+    FellShort,
+}
+
+/// What a job did.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// How it ended.
+    pub status: Status,
+    /// Version of the program.
+    pub version: &'static str,
+    /// The scene's file or name.
+    pub scene: String,
+    /// Where the set-up came from.
+    pub setup: String,
+    /// The clip that guided.
+    pub clip: String,
+    /// The clip that was made.
+    pub name: String,
+    /// Where it was written, if it was.
+    pub output: Option<String>,
+    /// Frames per second.
+    pub frames_per_second: f64,
+    /// First frame.
+    pub first_frame: f64,
+    /// Frames simulated.
+    pub frames: usize,
+    /// Per simulated node.
+    pub bodies: Vec<Follow>,
+    /// Keys written.
+    pub keys: usize,
+    /// Samples that they stand for.
+    pub samples: usize,
+    /// Largest distance of the fitted keys from the simulation, scene units.
+    pub max_fit_error: f64,
+    /// The same for rotations, degrees.
+    pub max_fit_error_deg: f64,
+    /// What is worth knowing.
+    pub warnings: Vec<String>,
+    /// How long it took.
+    pub timings: Timings,
+}
+
+/// Seconds per stage.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Timings {
+    /// Reading.
+    pub open_s: f64,
+    /// Making the rig.
+    pub compile_s: f64,
+    /// Simulating.
+    pub simulate_s: f64,
+    /// Fitting keys.
+    pub bake_s: f64,
+    /// Writing.
+    pub save_s: f64,
+}
+
+impl Timings {
+    /// All stages.
+    pub fn total_s(&self) -> f64 {
+        self.open_s + self.compile_s + self.simulate_s + self.bake_s + self.save_s
+    }
+}

@@ -1,0 +1,128 @@
+//! A scene in memory and a set-up: compile, simulate, bake.
+
+use super::{JobError, Progress, Report, Stage, Status, Timings};
+use sinew_core::bake::{Baked, bake};
+use sinew_core::motion::{Motion, report};
+use sinew_core::rig::{Compiled, compile};
+use sinew_core::scene::Scene;
+use sinew_core::setup::{Setup, SetupError, choose_clip};
+use sinew_core::simulate::{End, run};
+use std::time::Instant;
+
+/// What came out of a simulation.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The clip that guided.
+    pub source: Option<usize>,
+    /// Name for the new clip: as the set-up says, or the source's with " (Sinew)".
+    pub name: String,
+    /// The compiled rig.
+    pub compiled: Compiled,
+    /// Every frame.
+    pub motion: Motion,
+    /// Curves for the host.
+    pub baked: Baked,
+    /// What happened; output and the timings of reading and writing are the caller's to fill in.
+    pub report: Report,
+}
+
+/// Compiles, simulates and bakes. `setup_name` is what messages call the set-up. `single`: curves will be stored
+/// as f32. `progress` returns whether to go on.
+pub fn simulate(
+    scene: &Scene,
+    setup: &Setup,
+    setup_name: &str,
+    single: bool,
+    progress: &mut dyn FnMut(Progress) -> bool,
+) -> Result<Outcome, JobError> {
+    let bad = |error: SetupError| JobError::Setup { file: setup_name.to_string(), error };
+    let mut tell = |p: Progress| if progress(p) { Ok(()) } else { Err(JobError::Cancelled) };
+    let mut timings = Timings::default();
+
+    tell(Progress::begin(Stage::Compile))?;
+    let began = Instant::now();
+    let clip = choose_clip(scene, setup.clip.as_deref()).map_err(bad)?;
+    let (source, clip) = (clip.map(|c| c.0), clip.map(|c| c.1));
+    let compiled = compile(scene, setup, clip).map_err(bad)?;
+    let rig = &compiled.rig;
+    let mut warnings = compiled.warnings.clone();
+    if rig.solids.is_empty() {
+        let why = match setup.bodies.is_empty() {
+            true => {
+                "nothing moves in this clip, so there is nothing to simulate; name objects in a set-up file (see `sinew setup`)"
+            }
+            false => {
+                "every body is \"animated\", so there is nothing to simulate; make one \"guided\" or \"free\""
+            }
+        };
+        return Err(bad(SetupError::new("bodies", why)));
+    }
+    timings.compile_s = began.elapsed().as_secs_f64();
+
+    let began = Instant::now();
+    let mut stopped = false;
+    let (motion, end) = run(rig, |done, of| {
+        stopped = tell(Progress { stage: Stage::Simulate, done, of: of.saturating_sub(1) }).is_err();
+        !stopped
+    });
+    if stopped {
+        return Err(JobError::Cancelled);
+    }
+    timings.simulate_s = began.elapsed().as_secs_f64();
+
+    tell(Progress::begin(Stage::Bake))?;
+    let began = Instant::now();
+    let baked = bake(scene, clip, rig, &motion, &setup.bake, single)?;
+    timings.bake_s = began.elapsed().as_secs_f64();
+
+    let bodies = report(rig, &motion);
+    let fell_short = notice(rig, &motion, end, &mut warnings);
+    let clip_name = clip.map_or(String::new(), |c| c.name.clone());
+    let name = setup.bake.name.clone().unwrap_or_else(|| match clip_name.as_str() {
+        "" => "Sinew".to_string(),
+        name => format!("{name} (Sinew)"),
+    });
+    let report = Report {
+        status: if fell_short { Status::FellShort } else { Status::Done },
+        version: env!("CARGO_PKG_VERSION"),
+        scene: scene.name.clone(),
+        setup: setup_name.to_string(),
+        clip: match (source, clip_name.is_empty()) {
+            (Some(i), true) => format!("#{i}"),
+            _ => clip_name,
+        },
+        name: name.clone(),
+        output: None,
+        frames_per_second: rig.range.frames_per_second,
+        first_frame: rig.range.first,
+        frames: motion.frames(),
+        bodies,
+        keys: baked.keys,
+        samples: baked.samples,
+        max_fit_error: baked.max_error,
+        max_fit_error_deg: baked.max_error_deg,
+        warnings,
+        timings,
+    };
+    Ok(Outcome { source, name, compiled, motion, baked, report })
+}
+
+/// Adds what fell short to the warnings; whether anything did.
+fn notice(rig: &sinew_core::rig::Rig, motion: &Motion, end: End, warnings: &mut Vec<String>) -> bool {
+    let mut fell_short = false;
+    if end == End::NotArrived {
+        fell_short = true;
+        warnings.push(format!(
+            "a \"path\" guide had not arrived after {} frames; raise its strength or base distance, or give the range",
+            motion.frames()
+        ));
+    }
+    for &(solid, frame) in motion.quarantined() {
+        fell_short = true;
+        warnings.push(format!(
+            "{} left all bounds of numbers at frame {frame} and was stopped there; check its mass, forces and velocities",
+            rig.solids[solid].label
+        ));
+    }
+    fell_short
+}
