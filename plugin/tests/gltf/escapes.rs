@@ -137,18 +137,3 @@ fn a_document_from_memory_reads_no_files() {
     let error = Document::from_bytes(&bytes, "live", None, &ReadOptions::default()).map(|_| ()).unwrap_err();
     assert!(error.to_string().contains("without a folder"), "{error}");
 }
-
-#[test]
-fn a_file_named_by_many_buffers_is_read_once() {
-    let house = house();
-    let big = 64 << 20;
-    let file = fs::File::create(house.path().join("scene/big.bin")).unwrap();
-    file.set_len(big).unwrap();
-    let (mut json, _) = walk();
-    json["animations"] = json!([]);
-    json["buffers"] = (0..1000).map(|_| json!({ "uri": "big.bin", "byteLength": big })).collect();
-    let path = house.path().join("scene/many.gltf");
-    fs::write(&path, serde_json::to_vec(&json).unwrap()).unwrap();
-    // 64 GB, were each one read.
-    Document::open(&path, &ReadOptions::default()).unwrap();
-}

@@ -259,10 +259,11 @@ fn images_that_lead_astray_are_left_alone() {
     let path = house.path().join("in/walk.gltf");
     fs::write(house.path().join("secret.png"), b"secret").unwrap();
     let mut json = text(&path);
-    json["images"] = json!([{ "uri": "../secret.png" }, { "uri": "https://x/y.png" }, { "uri": "gone.png" }]);
+    json["images"] = json!([{ "uri": "../secret.png" }, { "uri": "https://x/y.png" }, { "uri": "gone.png" }, { "uri": "tex%20tures" }]);
     fs::write(&path, serde_json::to_vec(&json).unwrap()).unwrap();
     let document = open(&path);
-    assert_eq!(document.warnings().len(), 3);
+    assert_eq!(document.warnings().len(), 4);
+    assert!(document.warnings().iter().any(|w| w.contains("not a regular file")));
     assert!(document.warnings().iter().any(|w| w.contains("../secret.png") && w.contains("not copied")));
     let out = house.path().join("out");
     document.save(&out.join("x.gltf")).unwrap();

@@ -1,6 +1,6 @@
 //! What an added clip looks like in the file.
 
-use crate::builder::{channel, glb, read, unglb, walk};
+use crate::builder::{channel, chunk, glb, read, unglb, walk};
 use serde_json::{Value, json};
 use sinew_core::curve::{Curve, Kind, Segments};
 use sinew_core::scene::{Channel, Property};
@@ -22,18 +22,24 @@ fn saved(document: &Document) -> (Value, Vec<u8>) {
 #[test]
 fn the_bin_chunk_grows_at_its_end_only() {
     let (mut json, mut bin) = walk();
-    // An odd length: the padding stays between old and new.
     bin.extend([0xAB, 0xCD, 0xEF]);
     json["buffers"][0]["byteLength"] = json!(bin.len());
-    let mut document = read(&json, &bin).unwrap();
-    document.add_clip(&bake("New", &[channel(0, Property::Translation, Segments::Linear)])).unwrap();
-    let (after, data) = saved(&document);
-    assert_eq!(data[..bin.len()], bin);
-    let view = &after["bufferViews"][2];
-    assert_eq!(view["byteOffset"], json!(52));
-    assert!(view.get("target").is_none() && view.get("byteStride").is_none());
-    assert_eq!(after["buffers"][0]["byteLength"], json!(data.len()));
-    assert_eq!(after["asset"], json["asset"]);
+    // An odd length, padded as it should be and left unpadded as some writers do.
+    let mut unpadded = glb(&json, None);
+    unpadded.extend(chunk(0x004E_4942, &bin));
+    let length = (unpadded.len() as u32).to_le_bytes();
+    unpadded[8..12].copy_from_slice(&length);
+    for file in [glb(&json, Some(&bin)), unpadded] {
+        let mut document = Document::from_bytes(&file, "odd.glb", None, &ReadOptions::default()).unwrap();
+        document.add_clip(&bake("New", &[channel(0, Property::Translation, Segments::Linear)])).unwrap();
+        let (after, data) = saved(&document);
+        assert_eq!(data[..bin.len()], bin);
+        let view = &after["bufferViews"][2];
+        assert_eq!(view["byteOffset"], json!(52));
+        assert!(view.get("target").is_none() && view.get("byteStride").is_none());
+        assert_eq!(after["buffers"][0]["byteLength"], json!(data.len()));
+        assert_eq!(after["asset"], json["asset"]);
+    }
 }
 
 #[test]
@@ -225,7 +231,7 @@ fn glb_without_bin_gets_one_even_behind_other_buffers() {
 fn a_loose_bin_chunk_and_foreign_chunks_survive() {
     let bare = json!({ "asset": { "version": "2.0" }, "nodes": [{}] });
     let mut file = glb(&bare, Some(&[1, 2, 3, 4]));
-    file.extend(crate::builder::chunk(0x1234_5678, &[5, 6, 7, 8]));
+    file.extend(chunk(0x1234_5678, &[5, 6, 7, 8]));
     let length = (file.len() as u32).to_le_bytes();
     file[8..12].copy_from_slice(&length);
     let mut document = Document::from_bytes(&file, "loose.glb", None, &ReadOptions::default()).unwrap();
