@@ -4,7 +4,7 @@
 use crate::builder::{channel, unglb};
 use serde_json::{Value, json};
 use sinew_core::curve::Segments;
-use sinew_core::scene::{Local, Property, Scene};
+use sinew_core::scene::{Channel, Local, Property, Scene};
 use sinew_plugin::gltf::{ClipToAdd, Document, ReadOptions};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -213,6 +213,8 @@ fn an_added_clip_disturbs_nothing_and_comes_back() {
         if let Some(&node) = nodes.get(1) {
             channels.push(channel(node, Property::Scale, Segments::Step));
         }
+        let weights = |c: &&Channel| c.property == Property::Weights;
+        channels.extend(before.clips.iter().flat_map(|c| &c.channels).find(weights).cloned());
         let source = (!before.clips.is_empty()).then_some(0);
         let bake = ClipToAdd { name: "Baked", source, replace: false, channels: &channels };
         let at = document.add_clip(&bake).unwrap();

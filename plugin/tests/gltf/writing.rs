@@ -137,6 +137,11 @@ fn replacing_keeps_the_place_and_the_remarks() {
     let mut document = read(&json, &bin).unwrap();
     let add = ClipToAdd { name: "Nobody", source: None, replace: true, channels: &channels };
     assert_eq!(document.add_clip(&add).unwrap(), 1);
+    // A clip without a name is not "the clip of that name".
+    let unnamed = ClipToAdd { name: "", source: None, replace: true, channels: &channels };
+    assert_eq!(document.add_clip(&unnamed).unwrap(), 2);
+    assert_eq!(document.add_clip(&unnamed).unwrap(), 3);
+    assert!(saved(&document).0["animations"][3].get("name").is_none());
 }
 
 #[test]
