@@ -116,3 +116,20 @@ fn is_fallback(buffer: &Entry<'_>) -> bool {
     };
     MESHOPT.iter().any(marked)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_file_named_by_many_buffers_is_in_memory_once() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a.bin"), [1, 2, 3]).unwrap();
+        let uris = ["a.bin", "./a.bin", "%61.bin"];
+        let json = json!({ "buffers": uris.map(|uri| json!({ "uri": uri, "byteLength": 3 })) });
+        let folders = Folders::new(folder.path(), None).unwrap();
+        let (buffers, _) = load(&Entry::root(&json).unwrap(), None, Some(&folders)).unwrap();
+        assert!(buffers.iter().all(|b| Arc::ptr_eq(&b.bytes, &buffers[0].bytes)));
+    }
+}

@@ -5,11 +5,11 @@
 //! carried by copying its channels and samplers, which goes on pointing to the same accessors. All checks come
 //! before the first change, so a refused clip leaves the document as it was.
 
+use super::Document;
 use super::animation;
 use super::buffer::{Buffer, Home};
 use super::entry::{Entry, quote};
 use super::error::Error;
-use super::{Container, Document};
 use serde_json::{Map, Value, json};
 use sinew_core::curve::Segments;
 use sinew_core::scene::{Channel, Channels, Clip, Local, Property};
@@ -350,11 +350,4 @@ fn track(channel: &Channel) -> Result<Track, Error> {
         return Err(Error::input(format!("key {key} is not a finite number in single precision")));
     }
     Ok(Track { node: channel.node, property: channel.property, times, output, interpolation })
-}
-
-impl Container {
-    /// Whether the document came as GLB.
-    pub(super) fn is_glb(&self) -> bool {
-        matches!(self, Container::Glb { .. })
-    }
 }

@@ -4,7 +4,8 @@ use std::io;
 
 /// A refusal. Its text begins with the file and names the object in it, as `walk.glb: animation 2 "Walk",
 /// channel 3, node "Tail": …`.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{}", self.text())]
 pub struct Error {
     kind: ErrorKind,
     file: String,
@@ -48,23 +49,10 @@ impl Error {
         self.what = format!("{place}: {}", self.what);
         self
     }
-}
 
-impl std::fmt::Display for Error {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if !self.file.is_empty() {
-            write!(f, "{}: ", self.file)?;
-        }
-        f.write_str(&self.what)?;
-        match &self.source {
-            Some(source) => write!(f, ": {source}"),
-            None => Ok(()),
-        }
-    }
-}
-
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.source.as_ref().map(|e| e as _)
+    fn text(&self) -> String {
+        let file = if self.file.is_empty() { String::new() } else { format!("{}: ", self.file) };
+        let cause = self.source.as_ref().map_or_else(String::new, |cause| format!(": {cause}"));
+        format!("{file}{}{cause}", self.what)
     }
 }

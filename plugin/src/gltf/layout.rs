@@ -76,7 +76,9 @@ impl Document {
             entries[0]["byteLength"] = json!(data.len());
         }
         json["buffers"] = Value::Array(entries);
-        rebase(&mut json, &moves)?;
+        if moves.iter().enumerate().any(|(old, &(new, by))| (old, 0) != (new, by)) {
+            rebase(&mut json, &moves)?;
+        }
         Ok((json, bin))
     }
 

@@ -76,6 +76,13 @@ enum Container {
     },
 }
 
+impl Container {
+    /// Whether the document came as GLB.
+    fn is_glb(&self) -> bool {
+        matches!(self, Container::Glb { .. })
+    }
+}
+
 impl Document {
     /// Reads a `.gltf` or `.glb` file; its content tells which it is.
     pub fn open(path: &Path, options: &ReadOptions) -> Result<Document, Error> {

@@ -34,7 +34,7 @@ impl Document {
             .map_err(|e| Error::io(format!("cannot open the folder {}", folder.display()), e))?;
         let name = path.file_name().ok_or_else(|| Error::input("the path names no file"))?;
         let target = folder.join(name);
-        if self.files().any(|file| file.source == target) {
+        if self.files().any(|file| file.source == target || folder.join(&file.relative) == target) {
             return Err(Error::input("the scene's own data is in this file; save under another name"));
         }
         let mut staging = Staging::default();

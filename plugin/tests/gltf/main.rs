@@ -1,0 +1,13 @@
+//! glTF and GLB from outside: real files both ways, hostile files, saving in all its places.
+// A test may stop at what it did not expect, also in the functions beside it.
+#![allow(clippy::unwrap_used)]
+
+mod builder;
+mod compressed;
+mod escapes;
+mod hostile;
+mod mutated;
+mod reading;
+mod samples;
+mod saving;
+mod writing;
