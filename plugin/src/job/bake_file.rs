@@ -2,7 +2,8 @@
 
 use super::{JobError, Progress, Report, SetupSource, Stage, load_setup, simulate};
 use crate::gltf::{ClipToAdd, Document, ReadOptions};
-use sinew_core::setup::{BakedKeys, Preset};
+use sinew_core::scene::Scene;
+use sinew_core::setup::{BakedKeys, Preset, Setup};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -35,6 +36,21 @@ pub struct BakeRequest {
     pub read: ReadOptions,
 }
 
+impl BakeRequest {
+    /// Puts what the request says over what the set-up says. The clip is [`load_setup`]'s to choose.
+    pub fn overrule(&self, setup: &mut Setup) {
+        if let Some(preset) = self.preset {
+            setup.bodies.iter_mut().for_each(|b| b.actuator.preset = preset);
+        }
+        setup.bake.name = self.name.clone().or(setup.bake.name.take());
+        setup.bake.frames = self.frames.or(setup.bake.frames);
+        setup.bake.tolerance = self.tolerance.or(setup.bake.tolerance);
+        if self.every_frame {
+            setup.bake.keys = BakedKeys::EveryFrame;
+        }
+    }
+}
+
 /// `ball.gltf` becomes `ball.sinew.gltf` beside it.
 pub fn default_output(scene: &Path) -> PathBuf {
     let extension = scene.extension().map_or("glb".into(), |e| e.to_string_lossy().into_owned());
@@ -62,18 +78,15 @@ pub fn bake_file(
         load_setup(&request.scene, document.scene(), &request.setup, request.clip.as_deref())?;
     let open_s = began.elapsed().as_secs_f64();
 
-    if let Some(preset) = request.preset {
-        setup.bodies.iter_mut().for_each(|b| b.actuator.preset = preset);
-    }
-    setup.bake.name = request.name.clone().or(setup.bake.name);
-    setup.bake.frames = request.frames.or(setup.bake.frames);
-    setup.bake.tolerance = request.tolerance.or(setup.bake.tolerance);
-    if request.every_frame {
-        setup.bake.keys = BakedKeys::EveryFrame;
-    }
+    request.overrule(&mut setup);
     let mut outcome = simulate(document.scene(), &setup, &setup_name, true, progress)?;
     let chosen = setup.bake.name.is_some();
-    let name = clip_name(&document, outcome.name, chosen, request.replace)?;
+    let name = free_clip_name(document.scene(), &outcome.name, chosen, request.replace).ok_or_else(|| {
+        JobError::Use(format!(
+            "the scene already has a clip \"{}\"; give another --name, or --replace to put the new one in its place",
+            outcome.name
+        ))
+    })?;
 
     if !progress(Progress::begin(Stage::Save)) {
         return Err(JobError::Cancelled);
@@ -96,19 +109,17 @@ pub fn bake_file(
     Ok(outcome.report)
 }
 
-/// A name that no clip has yet, unless that clip is to be replaced.
-fn clip_name(document: &Document, name: String, chosen: bool, replace: bool) -> Result<String, JobError> {
-    let taken = |n: &str| document.scene().find_clip(n).is_some();
-    if replace || !taken(&name) {
-        return Ok(name);
+/// A name that no clip has yet, unless that clip is to be replaced. `None` when it is taken and was `chosen`: a name
+/// that somebody gave is not changed behind their back.
+pub fn free_clip_name(scene: &Scene, name: &str, chosen: bool, replace: bool) -> Option<String> {
+    let taken = |n: &str| scene.find_clip(n).is_some();
+    if replace || !taken(name) {
+        return Some(name.to_string());
     }
     if chosen {
-        return Err(JobError::Use(format!(
-            "the scene already has a clip \"{name}\"; give another --name, or --replace to put the new one in its place"
-        )));
+        return None;
     }
-    let free = (2..).map(|i| format!("{name} {i}")).find(|n| !taken(n));
-    Ok(free.unwrap_or(name))
+    (2..).map(|i| format!("{name} {i}")).find(|n| !taken(n))
 }
 
 fn same_file(a: &Path, b: &Path) -> bool {

@@ -11,7 +11,7 @@ mod report;
 mod run;
 mod setup_file;
 
-pub use bake_file::{BakeRequest, bake_file, default_output};
+pub use bake_file::{BakeRequest, bake_file, default_output, free_clip_name};
 pub use error::JobError;
 pub use inspect::{Inspection, inspect};
 pub use progress::{Progress, Stage};

@@ -1,0 +1,268 @@
+//! Scenes: opened from files or memory, given a job's curves, saved.
+
+use crate::axes::Axes;
+use crate::guard::guard;
+use crate::job::sinew_job;
+use crate::live::{self, Opaque};
+use crate::output::{self, Out};
+use crate::result::{Fault, SINEW_BAD_INPUT, SINEW_INVALID_ARGUMENT, SINEW_NOT_SUPPORTED, sinew_result};
+use crate::{input, options, versioned};
+use sinew_core::setup::{self, Setup};
+use sinew_plugin::gltf::{ClipToAdd, Document, ReadOptions};
+use sinew_plugin::job;
+use std::ffi::c_char;
+use std::path::PathBuf;
+
+/// Nodes, meshes and clips, from a file or from the host. Functions that take it as `const` may run on several
+/// threads at once; the others need it for themselves.
+pub struct sinew_scene {
+    _private: [u8; 0],
+}
+
+impl Opaque for sinew_scene {
+    type Inner = Scene;
+    const NAME: &'static str = "scene";
+}
+
+/// A scene and where it came from.
+pub struct Scene {
+    pub(crate) source: Source,
+    /// The host's axes; Y up for files.
+    pub(crate) axes: Axes,
+    /// What the host said of its units; else automatic set-ups guess.
+    pub(crate) metres_per_unit: Option<f64>,
+    /// Whether the host said how many frames per second; else automatic set-ups guess.
+    pub(crate) frame_rate_is_known: bool,
+}
+
+/// Where a scene came from.
+pub(crate) enum Source {
+    /// glTF, which can be saved.
+    Document(Box<Document>),
+    /// The host's memory.
+    Host(sinew_core::scene::Scene),
+}
+
+impl Scene {
+    fn document(document: Document) -> Scene {
+        Scene {
+            source: Source::Document(Box::new(document)),
+            axes: Axes::Y,
+            metres_per_unit: None,
+            frame_rate_is_known: false,
+        }
+    }
+
+    /// The plain data.
+    pub(crate) fn data(&self) -> &sinew_core::scene::Scene {
+        match &self.source {
+            Source::Document(document) => document.scene(),
+            Source::Host(scene) => scene,
+        }
+    }
+
+    /// Whether curves will be stored as 32-bit floats.
+    pub(crate) fn is_single(&self) -> bool {
+        matches!(self.source, Source::Document(_))
+    }
+
+    /// A set-up from the keys, and from what the host said of its units.
+    pub(crate) fn automatic(&self, clip: Option<&str>) -> Result<Setup, Fault> {
+        let mut setup = setup::automatic(self.data(), clip)?;
+        if let Some(metres) = self.metres_per_unit {
+            setup.world.metres_per_unit = metres;
+        }
+        if self.frame_rate_is_known {
+            setup.world.frames_per_second = Some(self.data().frames_per_second);
+        }
+        Ok(setup)
+    }
+}
+
+/// How to open a file. All zeros for the defaults.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct sinew_open_options {
+    /// `sizeof(sinew_open_options)`.
+    pub struct_size: u32,
+    /// 0.
+    pub reserved: u32,
+    /// A folder that buffers and images may come from besides the scene's own. NULL for none.
+    pub asset_root: *const c_char,
+    /// Bytes of `asset_root`.
+    pub asset_root_length: usize,
+}
+
+versioned!(sinew_open_options {
+    struct_size,
+    reserved: u32,
+    asset_root: *const c_char,
+    asset_root_length: usize,
+});
+
+/// Fills in the defaults. `struct_size` is `sizeof(sinew_open_options)`.
+///
+/// Thread: any. Errors: `SINEW_INVALID_ARGUMENT`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sinew_open_options_init(
+    options: *mut sinew_open_options,
+    struct_size: usize,
+) -> sinew_result {
+    // SAFETY: writable over `struct_size` bytes (promises of the crate).
+    guard(|| unsafe { options::init(options, struct_size) })
+}
+
+/// Opens a `.gltf` or `.glb` file. `options` may be NULL. The new scene goes to `out` and is the caller's, to be
+/// freed with `sinew_scene_free`.
+///
+/// Thread: any. Errors: `SINEW_INVALID_ARGUMENT`, `SINEW_BAD_INPUT`, `SINEW_IO`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sinew_scene_open(
+    path: *const c_char,
+    path_length: usize,
+    options: *const sinew_open_options,
+    out: *mut *mut sinew_scene,
+) -> sinew_result {
+    guard(|| {
+        // SAFETY: the promises of the crate.
+        let (out, path, options) = unsafe {
+            (Out::new(out, "out")?, input::path(path, path_length, "path")?, options::read(options)?)
+        };
+        // SAFETY: the promises of the crate, for a text inside the options.
+        let root = unsafe { input::maybe(options.asset_root, options.asset_root_length, "asset_root") }?;
+        let read = ReadOptions { asset_root: root.map(PathBuf::from) };
+        out.set(live::insert(Scene::document(Document::open(path, &read)?)));
+        Ok(())
+    })
+}
+
+/// Opens GLB or glTF from memory. Only data inside the document can be used: buffers in other files are refused.
+/// `name` is what messages call it; it may be empty. The bytes are copied. The new scene goes to `out` and is the
+/// caller's, to be freed with `sinew_scene_free`.
+///
+/// Thread: any. Errors: `SINEW_INVALID_ARGUMENT`, `SINEW_BAD_INPUT`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sinew_scene_open_memory(
+    bytes: *const u8,
+    length: usize,
+    name: *const c_char,
+    name_length: usize,
+    out: *mut *mut sinew_scene,
+) -> sinew_result {
+    guard(|| {
+        // SAFETY: the promises of the crate.
+        let (out, bytes, name) = unsafe {
+            (
+                Out::new(out, "out")?,
+                input::array(bytes, length, "bytes")?,
+                input::maybe(name, name_length, "name")?,
+            )
+        };
+        let name = name.unwrap_or("scene in memory");
+        let document = Document::from_bytes(bytes, name, None, &ReadOptions::default())?;
+        out.set(live::insert(Scene::document(document)));
+        Ok(())
+    })
+}
+
+/// Frees a scene. NULL is fine. Jobs and sessions made from it live on.
+///
+/// Thread: any. Errors: `SINEW_BAD_HANDLE`.
+#[unsafe(no_mangle)]
+pub extern "C" fn sinew_scene_free(scene: *mut sinew_scene) -> sinew_result {
+    guard(|| live::remove(scene))
+}
+
+/// Copies what was amiss in the file, one line each (see "Texts").
+///
+/// Thread: any, `const`. Errors: `SINEW_INVALID_ARGUMENT`, `SINEW_TOO_SMALL`, handle errors.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sinew_scene_warnings(
+    scene: *const sinew_scene,
+    buffer: *mut c_char,
+    capacity: usize,
+    length: *mut usize,
+) -> sinew_result {
+    guard(|| {
+        let scene = live::get(scene)?;
+        let scene = scene.read()?;
+        let lines = match &scene.source {
+            Source::Document(document) => document.warnings().join("\n"),
+            Source::Host(_) => String::new(),
+        };
+        // SAFETY: the promises of the crate.
+        unsafe { output::text(&lines, buffer, capacity, length) }
+    })
+}
+
+/// Puts the curves of a job on this scene into it as a clip, with the guiding clip's other curves. `name` may be
+/// empty: then it is the job's, numbered if there is one of that name. `replace` other than 0 puts the clip in
+/// place of the one of its name, or else of the guiding one. The clip's index goes to `out`, which may be NULL.
+///
+/// Thread: one at a time. Errors: `SINEW_INVALID_ARGUMENT` (the name is taken), `SINEW_BAD_INPUT` (the job is of
+/// another scene), `SINEW_NOT_SUPPORTED` (the scene is not from glTF), handle errors. The scene is then as before.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sinew_scene_add_job(
+    scene: *mut sinew_scene,
+    job: *const sinew_job,
+    name: *const c_char,
+    name_length: usize,
+    replace: i32,
+    out: *mut u32,
+) -> sinew_result {
+    guard(|| {
+        let (scene, job) = (live::get(scene.cast_const())?, live::get(job)?);
+        let (mut scene, job) = (scene.write()?, job.read()?);
+        // SAFETY: the promises of the crate.
+        let (out, name) = unsafe { (Out::maybe(out, "out")?, input::maybe(name, name_length, "name")?) };
+        let Source::Document(document) = &mut scene.source else {
+            return Err(not_a_file("be given clips by a job; read the job's curves instead"));
+        };
+        let outcome = &job.outcome;
+        if job.nodes != document.scene().nodes.len() {
+            let text = "the job was run on another scene: it has another number of nodes; run it on this one";
+            return Err(Fault::new(SINEW_BAD_INPUT, text));
+        }
+        let replace = replace != 0;
+        let chosen = name.is_some() || job.name_is_chosen;
+        let wish = name.unwrap_or(&outcome.name);
+        let name = job::free_clip_name(document.scene(), wish, chosen, replace).ok_or_else(|| {
+            let text = format!("the scene already has a clip \"{wish}\"; give another name, or replace it");
+            Fault::new(SINEW_INVALID_ARGUMENT, text)
+        })?;
+        let clip =
+            ClipToAdd { name: &name, source: outcome.source, replace, channels: &outcome.baked.channels };
+        let index = document.add_clip(&clip)?;
+        out.set(index as u32);
+        Ok(())
+    })
+}
+
+/// Saves to a `.gltf` or `.glb` file, whole or not at all.
+///
+/// Thread: any, `const`. Errors: `SINEW_INVALID_ARGUMENT`, `SINEW_BAD_INPUT`, `SINEW_IO`, `SINEW_NOT_SUPPORTED`
+/// (the scene is not from glTF), handle errors.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sinew_scene_save(
+    scene: *const sinew_scene,
+    path: *const c_char,
+    path_length: usize,
+) -> sinew_result {
+    guard(|| {
+        let scene = live::get(scene)?;
+        let scene = scene.read()?;
+        // SAFETY: the promises of the crate.
+        let path = unsafe { input::path(path, path_length, "path") }?;
+        match &scene.source {
+            Source::Document(document) => Ok(document.save(path)?),
+            Source::Host(_) => Err(not_a_file("be saved; read the job's curves and save with the host")),
+        }
+    })
+}
+
+fn not_a_file(what: &str) -> Fault {
+    Fault::new(
+        SINEW_NOT_SUPPORTED,
+        format!("a scene made by sinew_scene_create has no file behind it, so it cannot {what}"),
+    )
+}
