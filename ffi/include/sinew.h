@@ -15,7 +15,7 @@
  * Texts out With capacity 0 only the length (without the zero byte) is told; else the text and a zero byte are
  *           copied, or SINEW_TOO_SMALL is returned. length may be NULL when there is a buffer.
  * Structs   Begin with struct_size, sizeof of the struct as the host knows it. Zero is the default of every field,
- *           so `sinew_job_options o = {sizeof o};` is as good as sinew_job_options_init(&o, sizeof o).
+ *           so `sinew_job_options o = {.struct_size = sizeof o};` does what sinew_job_options_init does.
  * Units     Seconds, scene units, kilograms, newtons, quaternions xyzw, right-handed; Y up unless the scene's
  *           options say otherwise.
  * Places in a set-up
