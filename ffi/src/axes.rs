@@ -22,6 +22,8 @@ pub enum Axes {
     Z,
 }
 
+type Turn = fn(Axes, [f64; 3]) -> [f64; 3];
+
 impl Axes {
     /// From the header's number.
     pub(crate) fn new(up_axis: i32) -> Result<Axes, Fault> {
@@ -69,12 +71,12 @@ impl Axes {
         self.keys(property, numbers, Axes::outward)
     }
 
-    fn keys(self, property: Property, numbers: &[f64], turn: fn(Axes, [f64; 3]) -> [f64; 3]) -> Vec<f64> {
+    fn keys(self, property: Property, numbers: &[f64], turn: Turn) -> Vec<f64> {
         let mut turned = numbers.to_vec();
-        let (width, turn): (usize, fn(Axes, [f64; 3]) -> [f64; 3]) = match property {
+        let (width, turn) = match property {
             Property::Translation => (3, turn),
             Property::Rotation => (4, turn),
-            Property::Scale => (3, Axes::scale),
+            Property::Scale => (3, Axes::scale as Turn),
             Property::Weights => return turned,
         };
         for key in turned.chunks_exact_mut(width) {

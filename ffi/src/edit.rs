@@ -101,9 +101,7 @@ mod tests {
     use sinew_core::setup::{Body, Keyable, Limit, Preset};
 
     fn ball() -> Setup {
-        let mut setup = Setup::default();
-        setup.bodies = vec![Body::new("Arm/Left"), Body::new("Ball")];
-        setup
+        Setup { bodies: vec![Body::new("Arm/Left"), Body::new("Ball")], ..Default::default() }
     }
 
     fn set(place: &str, value: Value) -> Result<Setup, String> {

@@ -10,10 +10,10 @@
 
 use crate::result::{Fault, SINEW_BAD_HANDLE, SINEW_BUSY, SINEW_POISONED};
 use std::any::Any;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
 
 /// An opaque type of the header, and what is behind it.
 pub trait Opaque {
@@ -34,7 +34,8 @@ struct Entry {
     slot: Arc<dyn Any + Send + Sync>,
 }
 
-static TABLE: LazyLock<RwLock<HashMap<usize, Entry>>> = LazyLock::new(Default::default);
+/// A tree: hosts have few handles, and it needs neither hashing nor anything that runs when the library is loaded.
+static TABLE: RwLock<BTreeMap<usize, Entry>> = RwLock::new(BTreeMap::new());
 
 /// Handles differ by this much, and end in these bits: no allocator gives out such an address, so a stray pointer
 /// is not taken for a handle.

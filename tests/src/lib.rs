@@ -2,12 +2,13 @@
 //!
 //! [`sample`] names the real files to try, [`made`] writes the rare ones from numbers that [`scatter`] gives, and
 //! [`repository`] says where the sources are; [`built`] finds what was
-//! compiled and [`program`] runs it; [`scratch`] is where results go; [`document`] opens a glTF file without
+//! compiled, [`host`] compiles programs in C and C++ against it, and [`program`] runs them; [`scratch`] is where results go; [`document`] opens a glTF file without
 //! the product's own reader; [`oracle`] asks outside judges; [`skip`] decides what a machine may lack.
 #![forbid(unsafe_code)]
 
 pub mod built;
 pub mod document;
+pub mod host;
 pub mod made;
 pub mod oracle;
 pub mod program;

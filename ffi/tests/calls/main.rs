@@ -1,0 +1,8 @@
+//! The C interface called from Rust: what is easier to compare here than in C.
+
+mod axes;
+mod counting;
+mod host;
+mod scene;
+mod session;
+mod setup;

@@ -1,0 +1,70 @@
+//! What a host puts into a scene is what it reads back.
+
+use crate::host::{self, Up, ok};
+use sinew::build::SINEW_NONE;
+use sinew::curve::*;
+use sinew::job::sinew_job_free;
+use sinew::look::*;
+use sinew::result::SINEW_BAD_INPUT;
+use sinew::scene::*;
+use std::ptr::null_mut;
+
+#[test]
+fn nodes_and_curves_are_read_back_bit_for_bit() {
+    for up in [Up::Y, Up::Z] {
+        let scene = host::scene(up, false);
+        let (mut parent, mut child, mut name, mut length) = (0, 0, [0; 8], 0);
+        let (mut transform, mut first, mut last) = ([0.0; 10], -1.0, -1.0);
+        let (mut times, mut values, mut arriving) = ([0.0; 3], [0.0; 12], [0.0; 12]);
+        // SAFETY: places for the answers, buffers of the sizes that are told.
+        unsafe {
+            ok(sinew_scene_node_find(scene, c"Child".as_ptr(), 5, &raw mut child));
+            ok(sinew_scene_node_parent(scene, child, &raw mut parent));
+            assert_eq!((child, parent), (1, 0));
+            ok(sinew_scene_node_parent(scene, 0, &raw mut parent));
+            assert_eq!(parent, SINEW_NONE);
+            ok(sinew_scene_node_name(scene, 1, name.as_mut_ptr(), 8, &raw mut length));
+            assert_eq!((name.map(|c| c as u8), length), (*b"Child\0\0\0", 5));
+            let none = sinew_scene_node_find(scene, c"Chidl".as_ptr(), 5, &raw mut child);
+            assert_eq!(none, SINEW_BAD_INPUT);
+
+            ok(sinew_scene_node_transform(scene, 1, transform.as_mut_ptr(), 10));
+            let [t, q, s] = [&host::REST[..3], &host::REST[3..7], &host::REST[7..]];
+            assert_eq!(transform[..3], up.all(t, 3));
+            assert_eq!(transform[3..7], up.all(q, 4));
+            assert_eq!(transform[7..], if up == Up::Z { [s[0], s[2], s[1]] } else { [s[0], s[1], s[2]] });
+
+            ok(sinew_scene_clip_range(scene, 0, &raw mut first, &raw mut last));
+            assert_eq!((first, last), (0.0, 1.25));
+            ok(sinew_scene_curve_read(
+                scene,
+                0,
+                1,
+                3,
+                times.as_mut_ptr(),
+                values.as_mut_ptr(),
+                arriving.as_mut_ptr(),
+                null_mut(),
+            ));
+            assert_eq!(times, host::TIMES);
+            assert_eq!(values[..], up.all(&host::TURNS, 4));
+            assert_eq!(arriving[..], up.all(&host::BENDS, 4));
+            let mut info: sinew_curve_info = std::mem::zeroed();
+            info.struct_size = size_of::<sinew_curve_info>() as u32;
+            ok(sinew_scene_curve_info(scene, 0, 1, &raw mut info));
+            assert_eq!((info.node, info.property, info.interpolation), (1, SINEW_ROTATION, SINEW_CUBIC));
+            assert_eq!((info.width, info.key_count), (4, 3));
+        }
+        ok(sinew_scene_free(scene));
+    }
+}
+
+#[test]
+fn meshes_in_either_precision_weigh_the_same() {
+    let scenes = [false, true].map(|single| host::scene(Up::Y, single));
+    let jobs = scenes.map(|s| host::job(s));
+    // Its corners are exact in both.
+    assert_eq!(host::poses(jobs[0]), host::poses(jobs[1]));
+    jobs.into_iter().for_each(|j| ok(sinew_job_free(j)));
+    scenes.into_iter().for_each(|s| ok(sinew_scene_free(s)));
+}

@@ -1,0 +1,227 @@
+//! The C interface as hosts meet it: programs in C, C++, Rust and Python against the library that is shipped.
+#![forbid(unsafe_code)]
+
+use sinew_tests::host::{compile, memcheck};
+use sinew_tests::program::Program;
+use sinew_tests::{built, made, repository, sample, scratch, skip};
+use std::path::{Path, PathBuf};
+
+/// The library and a folder to work in.
+fn start(name: &str) -> (PathBuf, tempfile::TempDir) {
+    (built::library().unwrap_or_else(|e| panic!("{e}")), scratch::folder(name))
+}
+
+fn source(relative: &str) -> PathBuf {
+    repository::root().join(relative)
+}
+
+/// Compiles a host and gives its path.
+fn host(relative: &str, library: &Path, folder: &Path) -> PathBuf {
+    compile(&source(relative), library, folder).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Runs a program that must succeed.
+fn succeeds(program: Program) -> String {
+    program.run().and_then(|done| done.success()).unwrap_or_else(|e| panic!("{e}")).stdout
+}
+
+/// A small scene with keys: a sample where there are samples, else a made one.
+fn scene(folder: &Path) -> PathBuf {
+    sample::file("gltf/BoxAnimated.glb").unwrap_or_else(|| made::files(folder)[0].clone())
+}
+
+/// Scenes to bake everywhere: those of the examples, self-contained samples, made ones.
+fn scenes(folder: &Path) -> Vec<PathBuf> {
+    let mut files = made::files(folder);
+    files.extend(sample::gltf_files());
+    let examples = repository::files().into_iter().filter(|f| f.starts_with("examples/scenes"));
+    files.extend(examples.map(|f| repository::root().join(f)));
+    // Hosts save elsewhere, so only scenes in one file give one file.
+    files.retain(|f| f.extension().is_some_and(|e| e == "glb") || f.starts_with(folder));
+    files
+}
+
+#[test]
+fn every_host_gives_the_bits_of_the_command_in_every_build() {
+    let (library, folder) = start("same-bits");
+    let (command, rust) = (built::command().unwrap(), built::rust_host().unwrap());
+    let (released_command, released_library) = built::released().unwrap();
+    let hosts = ["examples/c/hello.c", "examples/c/host.c", "examples/cpp/host.cpp", "tests/hosts/memory.c"]
+        .map(|h| (h, host(h, &library, folder.path())));
+    let python = source("examples/python/bake.py");
+    sample::each(&scenes(folder.path()), |scene| {
+        let out = folder.path().join("out.glb");
+        let bake = |program: Program| -> Result<Option<Vec<u8>>, String> {
+            let done = program.run()?;
+            // 0 done, 1 fell short or refused.
+            let bytes = std::fs::read(&out).ok();
+            if bytes.is_some() {
+                std::fs::remove_file(&out).map_err(|e| e.to_string())?;
+            }
+            match (done.code, bytes.is_some()) {
+                (Some(0 | 1), true) | (Some(1..=4), false) => Ok(bytes),
+                _ => Err(format!("{done:?}")),
+            }
+        };
+        let cli = |program: &Path| Program::new(program).arg("bake").arg(scene).arg("-o").arg(&out);
+        let of_command = bake(cli(&command))?;
+        let mut others = vec![("the released command".to_owned(), cli(&released_command))];
+        for (name, program) in &hosts {
+            others.push((name.to_string(), Program::new(program).arg(scene).arg(&out)));
+        }
+        for (kind, library) in [("", &library), ("released ", &released_library)] {
+            let with = |program: Program| program.env("SINEW_LIB", library).arg(scene).arg(&out);
+            others.push((format!("Rust, {kind}library"), with(Program::new(&rust))));
+            others.push((format!("Python, {kind}library"), with(Program::new("python3").arg(&python))));
+        }
+        let count = others.len();
+        for (name, program) in others {
+            if bake(program)? != of_command {
+                return Err(format!("{name} differs from the command"));
+            }
+        }
+        Ok(match of_command {
+            Some(bytes) => format!("{:>8} bytes, {count} others agree", bytes.len()),
+            None => format!("refused by the command and {count} others"),
+        })
+    });
+}
+
+#[test]
+fn mistakes_of_a_host_are_answered_and_nothing_is_lost() {
+    let (library, folder) = start("misuse");
+    let program = host("tests/hosts/misuse.c", &library, folder.path());
+    succeeds(memcheck(&program).arg(scene(folder.path())).arg(folder.path()));
+}
+
+#[test]
+fn the_example_in_c_loses_no_memory() {
+    let (library, folder) = start("memcheck");
+    let program = host("examples/c/host.c", &library, folder.path());
+    let said = succeeds(memcheck(&program).arg(scene(folder.path())).arg(folder.path().join("out.glb")));
+    assert!(["session: ", "job: ", "memory: "].iter().all(|part| said.contains(part)), "{said}");
+}
+
+#[test]
+fn a_host_survives_a_defect_and_the_handle_is_poisoned() {
+    let folder = scratch::folder("panic");
+    let program = host("tests/hosts/panic.c", &built::panicking_library().unwrap(), folder.path());
+    succeeds(Program::new(program).arg(scene(folder.path())));
+}
+
+#[test]
+fn sessions_on_threads_have_the_bits_of_one_thread() {
+    let (library, folder) = start("threads");
+    let program = host("tests/hosts/threads.c", &library, folder.path());
+    let scene = scene(folder.path());
+    for _ in 0..5 {
+        succeeds(Program::new(&program).arg(&scene));
+    }
+    // Another order of events, and every access watched.
+    succeeds(memcheck(&program).arg(&scene));
+}
+
+/// A function of the header: its name, the type it returns, and the types of its parameters.
+struct Function {
+    name: String,
+    returns: String,
+    parameters: Vec<String>,
+}
+
+/// All functions of the header.
+fn functions() -> Vec<Function> {
+    let header = std::fs::read_to_string(source("ffi/include/sinew.h")).expect("the header can be read");
+    let mut code = String::new();
+    for (i, part) in header.split("/*").enumerate() {
+        code += if i == 0 { part } else { part.split_once("*/").map_or("", |p| p.1) };
+    }
+    let code: Vec<&str> = code.lines().filter(|l| !l.starts_with('#')).collect();
+    let mut found = Vec::new();
+    for statement in code.join(" ").split(';') {
+        let statement = statement.split_whitespace().collect::<Vec<_>>().join(" ");
+        let statement = statement.trim_start_matches("extern \"C\" {").trim();
+        let Some((head, parameters)) = statement.strip_suffix(')').and_then(|s| s.split_once('(')) else {
+            continue;
+        };
+        let Some(at) = head.rfind("sinew_").filter(|_| !head.contains("typedef")) else { continue };
+        let parameters = parameters.split(',').map(|p| p.trim().to_owned()).filter(|p| p != "void").collect();
+        found.push(Function { name: head[at..].into(), returns: head[..at].trim().into(), parameters });
+    }
+    found
+}
+
+/// A program that calls every function with zeros, then again with a live handle and zeros.
+fn program_of_zeros(functions: &[Function]) -> String {
+    let mut calls = String::new();
+    for Function { name, returns, parameters } in functions {
+        let zeros = |first: &str| {
+            let rest = parameters.iter().skip(1).map(|_| "0");
+            let all: Vec<&str> = parameters.iter().take(1).map(|_| first).chain(rest).collect();
+            all.join(", ")
+        };
+        let may_succeed = name.ends_with("_free");
+        match (returns.as_str(), may_succeed) {
+            ("sinew_result", false) => {
+                calls += &format!("  EXPECT({name}({}) != SINEW_OK);\n", zeros("0"));
+                calls += "  EXPECT(sinew_last_error(0, 0) > 0);\n";
+            }
+            ("sinew_result", true) => calls += &format!("  EXPECT_OK({name}({}));\n", zeros("0")),
+            _ => calls += &format!("  (void){name}({});\n", zeros("0")),
+        }
+        let live = ["scene", "setup", "job", "session"].into_iter().find(|kind| {
+            let is_handle = |p: &String| p.contains(&format!("struct sinew_{kind} *")) && !p.contains("**");
+            parameters.first().is_some_and(is_handle)
+        });
+        if let Some(live) = live.filter(|_| !name.ends_with("_free")) {
+            calls += &format!("  (void){name}({});\n", zeros(live));
+        }
+    }
+    format!(
+        r#"#include "expect.h"
+int main(int count, char **arguments) {{
+  sinew_scene *scene = 0;
+  sinew_setup *setup = 0;
+  sinew_job *job = 0;
+  sinew_session *session = 0;
+  EXPECT(count == 2);
+  EXPECT_OK(sinew_scene_open(arguments[1], SINEW_NUL_TERMINATED, 0, &scene));
+  EXPECT_OK(sinew_setup_automatic(scene, 0, 0, &setup));
+  EXPECT_OK(sinew_job_run(scene, setup, 0, 0, &job));
+  EXPECT_OK(sinew_session_create(scene, setup, &session));
+{calls}
+  EXPECT_OK(sinew_session_free(session));
+  EXPECT_OK(sinew_job_free(job));
+  EXPECT_OK(sinew_setup_free(setup));
+  EXPECT_OK(sinew_scene_free(scene));
+  return 0;
+}}
+"#
+    )
+}
+
+#[test]
+fn no_function_follows_null() {
+    let (library, folder) = start("nulls");
+    let functions = functions();
+    let symbols = std::fs::read_to_string(source("ffi/abi/symbols.txt")).expect("the symbols are committed");
+    let mut names: Vec<&str> = functions.iter().map(|f| f.name.as_str()).collect();
+    names.sort_unstable();
+    assert_eq!(names, symbols.lines().collect::<Vec<_>>(), "header and symbols disagree");
+
+    let file = folder.path().join("nulls.c");
+    std::fs::write(&file, program_of_zeros(&functions)).unwrap();
+    let program = compile(&file, &library, folder.path()).unwrap_or_else(|e| panic!("{e}"));
+    succeeds(memcheck(&program).arg(scene(folder.path())));
+    println!("  {} functions", functions.len());
+}
+
+#[test]
+fn the_interface_is_as_committed() {
+    if !cfg!(unix) {
+        return skip::because("ffi/check-abi is a shell script");
+    }
+    println!(
+        "{}",
+        succeeds(Program::new(source("ffi/check-abi")).limit(std::time::Duration::from_secs(600)))
+    );
+}
