@@ -37,12 +37,12 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Looks at what the last step did to the momentum and updates the correction for a step of `h` seconds.
+    /// Looks at what the last step did to the momentum and takes `share` of it into the correction; then the next
+    /// step of `h` seconds begins.
     #[inline]
-    pub fn observe(&mut self, momentum: DVec3, compensation: f64, h: f64) {
-        if self.step_before > 0.0 && compensation > 0.0 {
+    pub fn observe(&mut self, momentum: DVec3, share: f64, h: f64) {
+        if self.step_before > 0.0 && share > 0.0 {
             let external = (momentum - self.momentum_before) / self.step_before - self.action;
-            let share = 1.0 - libm::exp(-compensation * h);
             self.correction += (-external - self.correction) * share;
         }
         self.momentum_before = momentum;
@@ -61,16 +61,37 @@ pub struct Pull {
     pub matched_velocity: DVec3,
 }
 
-/// Response functions kept from the last step, for the stiffness, damping and step they were made for.
+/// What a body's last step computed from settings and step length alone, kept while these do not change.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Kept {
+    /// Response of the position.
+    pub position: Cached,
+    /// Response of the orientation.
+    pub rotation: Cached,
+    filter: (f64, f64, f64),
+}
+
+impl Kept {
+    /// The share of an observed external action that the correction takes in one step: `1 - exp(-g h)`.
+    #[inline]
+    pub fn share(&mut self, compensation: f64, h: f64) -> f64 {
+        if (self.filter.0, self.filter.1) != (compensation, h) {
+            self.filter = (compensation, h, 1.0 - libm::exp(-compensation * h));
+        }
+        self.filter.2
+    }
+}
+
+/// Response functions with the stiffness, damping and step they were made for.
 #[derive(Clone, Copy, Debug)]
 pub struct Cached {
-    key: (f64, f64, f64),
+    made_for: (f64, f64, f64),
     response: Response,
 }
 
 impl Default for Cached {
     fn default() -> Self {
-        Cached { key: (0.0, 0.0, 0.0), response: Response::free(0.0) }
+        Cached { made_for: (0.0, 0.0, 0.0), response: Response::free(0.0) }
     }
 }
 
@@ -78,8 +99,8 @@ impl Cached {
     /// The response for these, computed anew only when one of them changed.
     #[inline]
     pub fn get(&mut self, k: f64, c: f64, h: f64) -> Response {
-        if self.key != (k, c, h) {
-            *self = Cached { key: (k, c, h), response: Response::new(k, c, h) };
+        if self.made_for != (k, c, h) {
+            *self = Cached { made_for: (k, c, h), response: Response::new(k, c, h) };
         }
         self.response
     }

@@ -86,8 +86,9 @@ pub fn bake(
     }
 
     let mut baked = Baked::default();
+    let curves = clip.map(Clip::keyed).unwrap_or_default();
     for (s, solid) in rig.solids.iter().enumerate() {
-        let keyed = |p| clip.is_some_and(|c| c.curve(solid.node, p).is_some());
+        let keyed = |p| curves.contains(&(solid.node, p));
         let Local::Channels(rest) = scene.nodes[solid.node].local else { continue };
         let failed = |error| BakeError::Curve { node: solid.label.clone(), error };
         // A tolerance in world units means less under a scaled parent, but never more than asked.

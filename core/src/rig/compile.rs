@@ -67,8 +67,13 @@ pub fn compile(scene: &Scene, setup: &Setup, clip: Option<&Clip>) -> Result<Comp
     Ok(Compiled { rig, mass_notes: notes, warnings })
 }
 
-/// The node that a set-up means by a name or `#index`.
-pub fn resolve_node(scene: &Scene, name: &str, place: &str) -> Result<usize, SetupError> {
+/// The node that a set-up means by a name or `#index`; `names` from [`Scene::by_name`].
+pub fn resolve_node(
+    scene: &Scene,
+    names: &HashMap<&str, Vec<usize>>,
+    name: &str,
+    place: &str,
+) -> Result<usize, SetupError> {
     if let Some(index) = name.strip_prefix('#').and_then(|n| n.parse::<usize>().ok()) {
         return match index < scene.nodes.len() {
             true => Ok(index),
@@ -78,16 +83,15 @@ pub fn resolve_node(scene: &Scene, name: &str, place: &str) -> Result<usize, Set
             )),
         };
     }
-    let mut same = (0..scene.nodes.len()).filter(|&i| scene.nodes[i].name == name);
-    match (same.next(), same.next()) {
-        (Some(i), None) => Ok(i),
-        (Some(a), Some(b)) => Err(SetupError::new(
+    match names.get(name).map(Vec::as_slice) {
+        Some([only]) => Ok(*only),
+        Some([a, b, ..]) => Err(SetupError::new(
             place,
             format!(
                 "the scene has several nodes called \"{name}\"; write \"#{a}\" or \"#{b}\" for the one you mean"
             ),
         )),
-        (None, _) => {
+        _ => {
             let meant =
                 setup::nearest(name, scene.nodes.iter().map(|n| n.name.as_str()).filter(|n| !n.is_empty()));
             let remedy = meant
@@ -98,10 +102,11 @@ pub fn resolve_node(scene: &Scene, name: &str, place: &str) -> Result<usize, Set
 }
 
 fn resolve_bodies(scene: &Scene, setup: &Setup) -> Result<HashMap<usize, usize>, SetupError> {
+    let names = scene.by_name();
     let mut bodies = HashMap::new();
     for (b, body) in setup.bodies.iter().enumerate() {
         let place = format!("bodies[{b}].node");
-        let node = resolve_node(scene, &body.node, &place)?;
+        let node = resolve_node(scene, &names, &body.node, &place)?;
         if let Some(other) = bodies.insert(node, b) {
             return Err(SetupError::new(
                 place,
@@ -300,7 +305,7 @@ impl Compiler<'_> {
             frame,
             position_target,
             rotation_target,
-            settings,
+            settings: Box::new(settings),
             groups,
             keyed: false,
             start,
@@ -433,12 +438,13 @@ impl Compiler<'_> {
     }
 
     fn waits(&mut self, bodies: &HashMap<usize, usize>) -> Result<Vec<WaitLink>, SetupError> {
+        let names = self.scene.by_name();
         let mut links = Vec::new();
         for (solid, s) in self.solids.iter().enumerate() {
             let b = bodies[&s.node];
             for (w, wait) in self.setup.bodies[b].guide.waits.iter().enumerate() {
                 let place = format!("bodies[{b}] {}.guide.waits[{w}]", s.label);
-                let other = resolve_node(self.scene, &wait.for_node, &place)?;
+                let other = resolve_node(self.scene, &names, &wait.for_node, &place)?;
                 let target_of = |solid: Option<&usize>| solid.and_then(|&s| self.targets_of(s).next());
                 let Some(awaited) = target_of(self.solid_of_node.get(&other)) else {
                     return Err(SetupError::new(

@@ -61,8 +61,8 @@ pub struct Solid {
     pub position_target: Option<usize>,
     /// Target of the orientation, if it is guided.
     pub rotation_target: Option<usize>,
-    /// Actuator settings.
-    pub settings: Settings,
+    /// Actuator settings; boxed, since a step reads everything here but these.
+    pub settings: Box<Settings>,
     /// Groups it is a member of.
     pub groups: Vec<usize>,
     /// Whether a setting or a factor changes over time.

@@ -7,6 +7,7 @@ pub use pose::{Placement, Pose};
 
 use crate::curve::Curve;
 use glam::{DAffine3, DMat4, DQuat, DVec3};
+use std::collections::{HashMap, HashSet};
 
 /// A whole scene in SI units, Y up.
 #[derive(Clone, Debug, Default)]
@@ -150,6 +151,11 @@ impl Clip {
             .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
     }
 
+    /// Nodes and properties that have a curve. For asking about many nodes.
+    pub fn keyed(&self) -> HashSet<(usize, Property)> {
+        self.channels.iter().map(|c| (c.node, c.property)).collect()
+    }
+
     /// The curve on a node's property, if there is one.
     pub fn curve(&self, node: usize, property: Property) -> Option<&Curve> {
         self.channels.iter().find(|c| c.node == node && c.property == property).map(|c| &c.curve)
@@ -163,6 +169,15 @@ impl Scene {
             Some(n) if !n.name.is_empty() => format!("\"{}\"", n.name),
             _ => format!("number {node}"),
         }
+    }
+
+    /// Nodes by name: every index that has it, in order. For looking up many names.
+    pub fn by_name(&self) -> HashMap<&str, Vec<usize>> {
+        let mut names: HashMap<&str, Vec<usize>> = HashMap::with_capacity(self.nodes.len());
+        for (i, node) in self.nodes.iter().enumerate().filter(|(_, n)| !n.name.is_empty()) {
+            names.entry(node.name.as_str()).or_default().push(i);
+        }
+        names
     }
 
     /// The node of that name. The first one, when a name is used twice.

@@ -88,15 +88,16 @@ fn step_solid(rig: &Rig, state: &mut State, work: &mut Workspace, i: usize, time
     // then the body
     let after = &mut state.solids[i];
     if times.h > 0.0 {
-        let responses = &mut work.responses[i];
+        let cached = &mut work.responses[i];
+        let share = cached.share(drive.compensation, times.h);
         if solid.simulate.position() {
-            after.force.observe(before.velocity * solid.mass, drive.compensation, times.h);
+            after.force.observe(before.velocity * solid.mass, share, times.h);
             let Surroundings { acceleration, drag, wind, .. } = surroundings;
             let (moved, velocity) = move_mass(
                 position_pull,
                 &drive,
                 &mut after.force,
-                &mut responses[0],
+                &mut cached.position,
                 solid.mass,
                 before.velocity,
                 (acceleration, drag, wind),
@@ -106,12 +107,12 @@ fn step_solid(rig: &Rig, state: &mut State, work: &mut Workspace, i: usize, time
             after.velocity = velocity;
         }
         if solid.simulate.orientation() {
-            after.torque.observe(before.momentum, drive.compensation, times.h);
+            after.torque.observe(before.momentum, share, times.h);
             (after.orientation, after.momentum) = turn_body(
                 rotation_pull,
                 &drive,
                 &mut after.torque,
-                &mut responses[1],
+                &mut cached.rotation,
                 solid.inertia,
                 (before.orientation, before.momentum),
                 surroundings.spin_drag,
@@ -152,7 +153,7 @@ fn advance(
         let wanted = (on.parameter + times.dt * tracker.catch_up).min(times.to).min(limit).max(on.parameter);
         let span = path.seek(on.span, wanted);
         let point = path.at(span, wanted);
-        if tracker.metric(drive.reach, &body, &point) <= 1.0 {
+        if tracker.within(drive.reach, &body, &point) {
             *on = crate::guide::Target { parameter: wanted, span };
             target.point = frame.map_or(point, |f| f.then(&point));
             return;
