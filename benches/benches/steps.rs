@@ -6,7 +6,7 @@ use sinew_core::setup::{Behaviour, Timing, automatic};
 use sinew_core::simulate::{State, Workspace, step};
 
 fn main() {
-    let steps = 400;
+    let steps = std::env::var("STEPS").map_or(400, |s| s.parse().unwrap_or(400));
     let only = std::env::args().nth(1).filter(|a| !a.starts_with('-'));
     let scene = crowd(10_000, 12, 10.0);
     for (name, timing, behaviour) in [

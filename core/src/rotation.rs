@@ -15,9 +15,10 @@ pub fn exp(v: DVec3) -> DQuat {
     let h2 = 0.25 * v.length_squared();
     let (sinc_half, cos) = if h2 < 0.25 * SMALL_TURN_RAD * SMALL_TURN_RAD {
         // sin(h)/h to h^8 and cos(h) to h^10; the next terms are under 3e-18.
-        let sinc = 1.0 - h2 / 6.0 * (1.0 - h2 / 20.0 * (1.0 - h2 / 42.0 * (1.0 - h2 / 72.0)));
-        let cos =
-            1.0 - h2 / 2.0 * (1.0 - h2 / 12.0 * (1.0 - h2 / 30.0 * (1.0 - h2 / 56.0 * (1.0 - h2 / 90.0))));
+        let [a, b, c, d] = [-1.0 / 6.0, 1.0 / 120.0, -1.0 / 5040.0, 1.0 / 362_880.0];
+        let sinc = 1.0 + h2 * (a + h2 * (b + h2 * (c + h2 * d)));
+        let [a, b, c, d, e] = [-0.5, 1.0 / 24.0, -1.0 / 720.0, 1.0 / 40_320.0, -1.0 / 3_628_800.0];
+        let cos = 1.0 + h2 * (a + h2 * (b + h2 * (c + h2 * (d + h2 * e))));
         (0.5 * sinc, cos)
     } else {
         let half = h2.sqrt();
@@ -39,7 +40,8 @@ pub fn log(q: DQuat) -> DVec3 {
     let t2 = sin_sq * per * per;
     if t2 < SMALL_TURN_RAD * SMALL_TURN_RAD / 16.0 {
         // 4 atan(t) / t to t^10; the next term is under 2e-17.
-        let series = 1.0 - t2 * (1.0 / 3.0 - t2 * (0.2 - t2 * (1.0 / 7.0 - t2 * (1.0 / 9.0 - t2 / 11.0))));
+        let series =
+            1.0 - t2 * (1.0 / 3.0 - t2 * (0.2 - t2 * (1.0 / 7.0 - t2 * (1.0 / 9.0 - t2 * (1.0 / 11.0)))));
         v * (4.0 * per * series)
     } else {
         let sin = sin_sq.sqrt();
@@ -52,6 +54,12 @@ pub fn log(q: DQuat) -> DVec3 {
 #[inline]
 pub fn distance(a: DQuat, b: DQuat) -> f64 {
     log(a * b.conjugate()).length()
+}
+
+/// A nearly unit quaternion made unit to the last bit or two, without a root or a division: one Newton step.
+#[inline]
+pub fn renormalize(q: DQuat) -> DQuat {
+    q * (1.5 - 0.5 * q.length_squared())
 }
 
 /// `q` or `-q`, whichever is nearer to `reference`: the same rotation without a jump in the curve.

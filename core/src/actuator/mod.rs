@@ -42,7 +42,7 @@ impl Memory {
     #[inline]
     pub fn observe(&mut self, momentum: DVec3, share: f64, h: f64) {
         if self.step_before > 0.0 && share > 0.0 {
-            let external = (momentum - self.momentum_before) / self.step_before - self.action;
+            let external = (momentum - self.momentum_before) * (1.0 / self.step_before) - self.action;
             self.correction += (-external - self.correction) * share;
         }
         self.momentum_before = momentum;
@@ -130,12 +130,13 @@ pub fn move_mass(
     };
     let (k, c) = (drive.stiffness, drive.damping);
     let r = cached.get(k, c + drag, h);
-    let b0 = p.error * k + p.matched_velocity * c + air + memory.correction / mass;
+    let b0 = p.error * k + p.matched_velocity * c + air + memory.correction * (1.0 / mass);
     let b1 = p.target_velocity * k;
     let moved = velocity * r.b + b0 * r.g + b1 * r.h;
     let after = velocity * r.b_rate + b0 * r.b + b1 * r.g;
-    let external = other + (wind - moved / h) * drag;
-    memory.action = ((after - velocity) / h - external) * mass;
+    let per_h = 1.0 / h;
+    let external = other + (wind - moved * per_h) * drag;
+    memory.action = ((after - velocity) * per_h - external) * mass;
     let strength = memory.action.length();
     memory.saturated = strength > drive.max_force;
     if !memory.saturated {
@@ -157,30 +158,31 @@ pub fn turn_body(
     drive: &Drive,
     memory: &mut Memory,
     cached: &mut Cached,
-    inertia: DVec3,
+    (inertia, per_inertia): (DVec3, DVec3),
     (orientation, momentum): (DQuat, DVec3),
     spin_drag: f64,
     h: f64,
 ) -> (DQuat, DVec3) {
     let Some(p) = pull else {
         memory.action = DVec3::ZERO;
-        return coast(orientation, momentum, inertia, spin_drag, h);
+        return coast(orientation, momentum, per_inertia, spin_drag, h);
     };
-    let w = top::angular_velocity(orientation, momentum, inertia);
+    let w = top::angular_velocity(orientation, momentum, per_inertia);
     let (k, c) = (drive.stiffness, drive.damping);
     let r = cached.get(k, c + spin_drag, h);
     let mut b0 = p.error * k + p.matched_velocity * c;
     if memory.correction != DVec3::ZERO {
-        b0 += top::angular_velocity(orientation, memory.correction, inertia);
+        b0 += top::angular_velocity(orientation, memory.correction, per_inertia);
     }
     let b1 = p.target_velocity * k;
     let turned = w * r.b + b0 * r.g + b1 * r.h;
     let w_after = w * r.b_rate + b0 * r.b + b1 * r.g;
-    let q_after = (rotation::exp(turned) * orientation).normalize();
+    let q_after = rotation::renormalize(rotation::exp(turned) * orientation);
     let after = top::angular_momentum(q_after, w_after, inertia);
-    memory.action = (after - momentum) / h;
+    let per_h = 1.0 / h;
+    memory.action = (after - momentum) * per_h;
     if spin_drag > 0.0 {
-        memory.action += top::angular_momentum(orientation, turned / h, inertia) * spin_drag;
+        memory.action += top::angular_momentum(orientation, turned * per_h, inertia) * spin_drag;
     }
     let strength = memory.action.length();
     memory.saturated = strength > drive.max_torque;
@@ -190,17 +192,17 @@ pub fn turn_body(
     memory.action *= drive.max_torque / strength;
     // Kick, drift, kick: of second order, and exact for a constant torque about a principal axis.
     let kick = memory.action * (0.5 * h);
-    let (q, drifted) = coast(orientation, momentum + kick, inertia, spin_drag, h);
+    let (q, drifted) = coast(orientation, momentum + kick, per_inertia, spin_drag, h);
     (q, drifted + kick)
 }
 
 /// Free rotation, with spin lost at `spin_drag`.
 #[inline]
-fn coast(orientation: DQuat, momentum: DVec3, inertia: DVec3, spin_drag: f64, h: f64) -> (DQuat, DVec3) {
+fn coast(orientation: DQuat, momentum: DVec3, per_inertia: DVec3, spin_drag: f64, h: f64) -> (DQuat, DVec3) {
     if spin_drag == 0.0 {
-        return (top::turn(orientation, momentum, inertia, h), momentum);
+        return (top::turn(orientation, momentum, per_inertia, h), momentum);
     }
     // Half of the loss before the turn, half after it.
     let half = libm::exp(-0.5 * spin_drag * h);
-    (top::turn(orientation, momentum * half, inertia, h), momentum * (half * half))
+    (top::turn(orientation, momentum * half, per_inertia, h), momentum * (half * half))
 }

@@ -170,10 +170,12 @@ mod tests {
     fn path(points: &[DVec3]) -> Path {
         let breaks: Vec<f64> = (0..points.len()).map(|i| i as f64).collect();
         let fine = Accuracy { position: 1e-9, rotation: 1e-9 };
-        Path::compile(&breaks, breaks.clone(), fine, |t| {
+        let along = |t: f64| {
             let i = (t.floor() as usize).min(points.len() - 2);
             at(points[i].lerp(points[i + 1], t - i as f64))
-        })
+        };
+        let at_breaks: Vec<Placement> = points.iter().map(|p| at(*p)).collect();
+        Path::compile(&breaks, &at_breaks, breaks.clone(), fine, false, along)
     }
 
     #[test]

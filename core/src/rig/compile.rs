@@ -38,6 +38,7 @@ pub fn compile(scene: &Scene, setup: &Setup, clip: Option<&Clip>) -> Result<Comp
         scene,
         setup,
         pose: &pose,
+        children: scene.children(),
         start: range.start(),
         mpu: setup.world.metres_per_unit,
         paths: Vec::new(),
@@ -130,6 +131,7 @@ struct Compiler<'a> {
     scene: &'a Scene,
     setup: &'a Setup,
     pose: &'a Pose<'a>,
+    children: Vec<Vec<usize>>,
     start: f64,
     mpu: f64,
     paths: Vec<Path>,
@@ -219,16 +221,17 @@ impl Compiler<'_> {
     }
 
     /// The path of something, in the world or as seen from something else.
-    fn path(&mut self, node: usize, breaks: Vec<f64>, sample: impl Fn(f64) -> Placement) -> usize {
+    fn path(&mut self, node: usize, sample: impl Fn(f64) -> Placement) -> usize {
+        let (breaks, steps) = self.pose.breaks(node);
         let keys = self.pose.keys(node);
-        let extent = breaks
-            .iter()
-            .map(|&t| sample(t).position)
-            .fold((DVec3::INFINITY, DVec3::NEG_INFINITY), |(lo, hi), p| (lo.min(p), hi.max(p)));
+        let at_breaks: Vec<Placement> = breaks.iter().map(|&t| sample(t)).collect();
+        let extent = at_breaks.iter().fold((DVec3::INFINITY, DVec3::NEG_INFINITY), |(lo, hi), p| {
+            (lo.min(p.position), hi.max(p.position))
+        });
         // A ten-millionth of how far it goes: far below the f32 that files store.
         let size = (extent.1 - extent.0).length().max(1e-6);
         let accuracy = Accuracy { position: 1e-7 * size, rotation: 1e-6 };
-        self.paths.push(Path::compile(&breaks, keys, accuracy, sample));
+        self.paths.push(Path::compile(&breaks, &at_breaks, keys, accuracy, steps, sample));
         self.paths.len() - 1
     }
 
@@ -236,29 +239,29 @@ impl Compiler<'_> {
         let (scene, pose) = (self.scene, self.pose);
         let body = &self.setup.bodies[b];
         let place = format!("bodies[{b}] {}", scene.label(node));
-        let (properties, how) = mass(scene, pose, node, body, &place, self.mpu)?;
+        let (properties, how) = mass(scene, pose, &self.children, node, body, &place, self.mpu)?;
         let (inertia, axes) = properties.principal();
         // A solid that only turns is held at its node's origin, so that is what it turns about.
         let center = if body.simulate == Parts::Orientation { DVec3::ZERO } else { properties.center };
         let offset = Placement { position: center, rotation: axes };
         let world_of = |n: usize, offset: Placement| move |t: f64| pose.placement_at(n, t).then(&offset);
 
-        let keys = self.path(node, pose.breaks(node), world_of(node, offset));
+        let keys = self.path(node, world_of(node, offset));
         let carrier = std::iter::successors(scene.nodes[node].parent, |&p| scene.nodes[p].parent)
             .find_map(|p| self.solid_of_node.get(&p).copied());
         // The keyed pose as seen from the nearest simulated ancestor, else from the parent.
         let in_carrier = carrier.map(|s| {
             let (of, its) = (self.solids[s].node, self.solids[s].offset);
             let (mine, theirs) = (world_of(node, offset), world_of(of, its));
-            (self.path(node, pose.breaks(node), move |t| theirs(t).to(&mine(t))), Frame::Solid(s))
+            (self.path(node, move |t| theirs(t).to(&mine(t))), Frame::Solid(s))
         });
         let hold = in_carrier.unwrap_or((keys, Frame::World));
         let (guide_path, frame) = match (body.guide.space, in_carrier, scene.nodes[node].parent) {
             (Space::Parent, Some(relative), _) => relative,
             (Space::Parent, None, Some(parent)) => {
                 let (mine, theirs) = (world_of(node, offset), world_of(parent, Placement::IDENTITY));
-                let theirs_path = self.path(parent, pose.breaks(parent), theirs);
-                let path = self.path(node, pose.breaks(node), move |t| theirs(t).to(&mine(t)));
+                let theirs_path = self.path(parent, theirs);
+                let path = self.path(node, move |t| theirs(t).to(&mine(t)));
                 (path, Frame::Keys(theirs_path))
             }
             _ => (keys, Frame::World),
@@ -297,6 +300,7 @@ impl Compiler<'_> {
             label: scene.label(node),
             mass: properties.mass,
             inertia,
+            per_inertia: inertia.recip(),
             radius: properties.radius,
             offset,
             simulate: body.simulate,

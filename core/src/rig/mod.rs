@@ -45,6 +45,8 @@ pub struct Solid {
     pub mass: f64,
     /// Principal moments, kg unit^2.
     pub inertia: DVec3,
+    /// One over each of them.
+    pub per_inertia: DVec3,
     /// Radius of a ball of the same volume, scene units.
     pub radius: f64,
     /// The solid's frame (centre of mass, principal axes) in the node's.

@@ -190,16 +190,22 @@ impl Scene {
         self.clips.iter().position(|c| c.name == name)
     }
 
-    /// Node indices with every parent before its children. Assumes there is no cycle: readers check that.
-    pub fn parents_first(&self) -> Vec<usize> {
+    /// The children of every node.
+    pub fn children(&self) -> Vec<Vec<usize>> {
         let mut children = vec![Vec::new(); self.nodes.len()];
-        let mut order = Vec::with_capacity(self.nodes.len());
         for (i, node) in self.nodes.iter().enumerate() {
-            match node.parent {
-                Some(p) => children[p].push(i),
-                None => order.push(i),
+            if let Some(p) = node.parent {
+                children[p].push(i);
             }
         }
+        children
+    }
+
+    /// Node indices with every parent before its children. Assumes there is no cycle: readers check that.
+    pub fn parents_first(&self) -> Vec<usize> {
+        let children = self.children();
+        let mut order = Vec::with_capacity(self.nodes.len());
+        order.extend((0..self.nodes.len()).filter(|&i| self.nodes[i].parent.is_none()));
         let mut next = 0;
         while next < order.len() {
             order.extend_from_slice(&children[order[next]]);
