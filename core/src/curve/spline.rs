@@ -248,12 +248,12 @@ mod tests {
                 Curve::catmull_rom(Kind::Rotation, 4, times.clone(), values.clone()).unwrap(),
                 Curve::kochanek_bartels(Kind::Rotation, 4, times.clone(), values.clone(), &shape).unwrap(),
             ] {
-                for k in 0..n {
-                    prop_assert!(rotation::distance(c.quaternion(times[k]), rotation::exp(turns[k])) < 1e-14);
+                for (t, turn) in times.iter().zip(&turns) {
+                    prop_assert!(rotation::distance(c.quaternion(*t), rotation::exp(*turn)) < 1e-14);
                 }
-                for k in 1..n - 1 {
-                    let just_before = c.angular_velocity(times[k] - 1e-9);
-                    prop_assert!((just_before - c.angular_velocity(times[k])).length() < 1e-4);
+                for t in &times[1..n - 1] {
+                    let just_before = c.angular_velocity(t - 1e-9);
+                    prop_assert!((just_before - c.angular_velocity(*t)).length() < 1e-4);
                 }
             }
         }

@@ -24,8 +24,8 @@ impl Keys {
     }
 }
 
-/// Solves, and splits segments where they are busy, until every one is within `aim`. It ends: each round adds
-/// keys or pins one to its sample, and with every sample a pinned key nothing is off.
+/// Solves, and splits segments where they are busy, until every one is within `aim` or the channel turns out to
+/// be noise. It ends: each round adds keys or pins one to its sample.
 pub(super) fn grow(
     samples: &Samples,
     keys: &mut Keys,
@@ -67,7 +67,16 @@ pub(super) fn grow(
             return;
         }
         std::mem::swap(&mut keys.keys, &mut next);
+        if is_noise(samples, keys) {
+            return;
+        }
     }
+}
+
+/// Whether a channel needs most of its samples. Cubics that skip a sample here and there would then swing
+/// widely between the others, to save little.
+pub(super) fn is_noise(samples: &Samples, keys: &Keys) -> bool {
+    3 * keys.keys.len() > 2 * samples.count()
 }
 
 /// How many pieces bring an error down by this ratio: it falls with the fourth power of the length.
@@ -126,7 +135,9 @@ fn place(keys: &Keys, from: usize, to: usize, busyness: &Busyness, aim: f64, out
     // How many segments the work of each one is worth.
     let work = |k: usize| (keys.errors_sq[k].sqrt() / aim).sqrt().sqrt();
     let total: f64 = (from..to).map(work).sum();
-    let pieces = ((total * SPARE).ceil() as usize).max(1);
+    // An infinite error asks for more pieces than there are samples.
+    let most = keys.keys[to].sample - keys.keys[from].sample;
+    let pieces = ((total * SPARE).ceil() as usize).clamp(1, most);
     let (mut k, mut done) = (from, 0.0);
     for piece in 1..pieces {
         let goal = total * piece as f64 / pieces as f64;

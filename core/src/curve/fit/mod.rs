@@ -129,11 +129,11 @@ impl Fitting<'_> {
             keys.keys.splice(1..1, busyness.events(s, aim));
             for _ in 0..ATTEMPTS {
                 grow::grow(s, &mut keys, &mut solver, &busyness, aim);
-                // A channel that needs more than half of its samples is noise: little can be taken away.
-                if 2 * keys.keys.len() <= n {
-                    grow::spread(s, &mut keys, &mut solver, &busyness, aim);
-                    simplify::simplify(s, &mut keys, &mut solver, aim);
+                if grow::is_noise(s, &keys) {
+                    break;
                 }
+                grow::spread(s, &mut keys, &mut solver, &busyness, aim);
+                simplify::simplify(s, &mut keys, &mut solver, aim);
                 if let Ok(fit) = self.finish(&keys)
                     && fit.max_error <= self.tolerance
                 {

@@ -136,6 +136,35 @@ fn the_curve_stays_near_a_smooth_source_between_samples() {
 }
 
 #[test]
+fn a_zigzag_does_not_overshoot_between_its_keys() {
+    let times = frames(40);
+    let samples: Vec<f64> = (0..40).map(|k| if k % 2 == 0 { 1.0 } else { -1.0 }).collect();
+    for tolerance in [0.0, 1e-3, 0.1, 0.5] {
+        // Doubles: with times rounded to f32 no curve can do better than 1e-6 here.
+        let options = FitOptions { tolerance, single: false };
+        let found = fit_with(Kind::Vector, 1, &times, &samples, &options).unwrap();
+        assert!(found.max_error <= tolerance);
+        for k in 0..390 {
+            let value = found.curve.scalar(f64::from(k) / (10.0 * FPS));
+            assert!(
+                value.abs() < 1.3 + tolerance,
+                "{value} at {k} within {tolerance}: {} keys",
+                found.samples.len()
+            );
+        }
+    }
+}
+
+#[test]
+fn a_tangent_too_steep_for_an_f32_does_not_hang() {
+    // Its error is infinite, however many keys there are.
+    let times = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0];
+    let samples = [0.0, 3e38, -3e38, -3e38, -3e38, -3e38];
+    assert!(fit(Kind::Vector, 1, &times, &samples, 1e37).unwrap().max_error <= 1e37);
+    assert!(fit(Kind::Vector, 1, &times, &samples, 0.0).unwrap().max_error < 1e32);
+}
+
+#[test]
 fn both_ends_are_met_exactly() {
     let times = frames(100);
     let samples = sampled(&times, |t| DVec3::new(damped(t), t, 0.0));
