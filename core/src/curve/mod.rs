@@ -6,13 +6,17 @@
 //!
 //! Here are the types and their checks. Beside them: values ([`Curve::evaluate`]) and exact derivatives
 //! ([`Curve::derivative`]); smooth splines through keys ([`Curve::catmull_rom`], [`Curve::kochanek_bartels`]);
-//! and few editable keys out of many samples ([`fit`](fn@fit)).
+//! hosts' weighted handles ([`Bezier`]); length along a path ([`ArcLength`]); and few editable keys out of many samples ([`fit`](fn@fit)).
 
+mod arc_length;
+mod bezier;
 mod derivative;
 mod evaluate;
 mod fit;
 mod spline;
 
+pub use arc_length::ArcLength;
+pub use bezier::{Between, Bezier, BezierKey, Handle};
 pub use fit::{Fit, FitOptions, fit, fit_with};
 pub use spline::{Tcb, make_continuous};
 
