@@ -110,7 +110,8 @@ pub enum CurveError {
 }
 
 impl Curve {
-    /// Checks and takes the keys. Rotation keys (not their tangents) are made unit length.
+    /// Checks and takes the keys. Rotation keys are made unit length, except where they are cubic: there the
+    /// specification interpolates the keys as stored, and only the result is made unit length.
     pub fn new(
         kind: Kind,
         width: usize,
@@ -142,9 +143,14 @@ impl Curve {
             if width != 4 {
                 return Err(CurveError::Length { what: "a rotation key", found: width, expected: 4 });
             }
+            let as_stored = matches!(segments, Segments::Cubic { .. });
             for (key, q) in values.chunks_exact_mut(4).enumerate() {
-                if !normalise(q) {
+                let mut unit = [q[0], q[1], q[2], q[3]];
+                if !normalise(&mut unit) {
                     return Err(CurveError::ZeroQuaternion { key });
+                }
+                if !as_stored {
+                    q.copy_from_slice(&unit);
                 }
             }
         }
@@ -166,7 +172,7 @@ impl Curve {
         &self.times
     }
 
-    /// `width` numbers per key.
+    /// `width` numbers per key. Quaternions are unit length unless the curve is cubic.
     pub fn values(&self) -> &[f64] {
         &self.values
     }
