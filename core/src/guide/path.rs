@@ -22,15 +22,18 @@ pub struct Path {
 struct Span {
     start: f64,
     end: f64,
+    /// 1 / (end - start), or 0 for a span without length.
+    per_second: f64,
     /// Position = p0 + u (p1 + u (p2 + u p3)), u in [0, 1].
     position: [DVec3; 4],
     /// Orientation = exp(u (r1 + u (r2 + u r3))) q0.
     orientation: DQuat,
     turn: [DVec3; 3],
     turns: bool,
-    /// No point of the span moves or turns faster than this, per second.
+    /// No point of the span moves, turns or changes its velocity faster than this, per second.
     fastest: f64,
     fastest_turn: f64,
+    strongest: f64,
 }
 
 /// How exactly a path follows what it is made from.
@@ -54,39 +57,38 @@ impl Path {
         Path { spans: vec![Span::still(0.0, 0.0, &placement)], keys: vec![0.0] }
     }
 
-    /// Compiles `sample` between the `breaks` (s, increasing): times at which it may bend or jump. It must be
-    /// smooth in between and continuous from the right.
+    /// Compiles `sample` between the `breaks` (s, increasing): times at which it may bend, and jump if `steps`.
+    /// It must be smooth in between and continuous from the right. `at_breaks` are its values there.
     pub fn compile(
         breaks: &[f64],
+        at_breaks: &[Placement],
         keys: Vec<f64>,
         accuracy: Accuracy,
+        steps: bool,
         sample: impl Fn(f64) -> Placement,
     ) -> Path {
         let mut spans = Vec::with_capacity(breaks.len());
-        let mut from = None;
-        for pair in breaks.windows(2) {
-            let (start, end) = (pair[0], pair[1]);
-            let first = from.unwrap_or_else(|| sample(start));
-            let next = sample(end);
-            let left = sample(end - (end - start) * LEFT_OF_KEY);
+        for (times, ends) in breaks.windows(2).zip(at_breaks.windows(2)) {
+            let (start, end) = (times[0], times[1]);
+            let (first, next) = (ends[0], ends[1]);
+            let left = if steps { sample(end - (end - start) * LEFT_OF_KEY) } else { next };
             // Continuous keys use the key itself, so that the path runs through it exactly.
             let gap = (next.position - left.position).length();
-            let steps = gap > 1e-6 * (next.position - first.position).length() + accuracy.position
+            let jumps = gap > 1e-6 * (next.position - first.position).length() + accuracy.position
                 || rotation::distance(next.rotation, left.rotation) > 10.0 * accuracy.rotation;
             split(
                 &mut spans,
                 &sample,
                 accuracy,
                 (start, first),
-                (end, if steps { left } else { next }),
+                (end, if jumps { left } else { next }),
                 MOST_SPLITS,
             );
-            from = Some(next);
         }
-        match (breaks.last(), from) {
-            (Some(&end), Some(last)) => spans.push(Span::still(end, end, &last)),
-            (Some(&only), None) => spans.push(Span::still(only, only, &sample(only))),
-            (None, _) => spans.push(Span::still(0.0, 0.0, &sample(0.0))),
+        // The end holds, and so does a path without any length.
+        match (breaks.last(), at_breaks.last()) {
+            (Some(&end), Some(last)) => spans.push(Span::still(end, end, last)),
+            _ => spans.push(Span::still(0.0, 0.0, &sample(0.0))),
         }
         Path { spans, keys }
     }
@@ -118,6 +120,51 @@ impl Path {
     #[inline]
     pub fn at(&self, i: usize, time: f64) -> Placement {
         self.spans[i].at(time)
+    }
+
+    /// The position at `time` in span `i`.
+    #[inline]
+    pub fn position_at(&self, i: usize, time: f64) -> DVec3 {
+        let s = &self.spans[i];
+        s.position_at(s.share(time))
+    }
+
+    /// A time after `time`, in span `i`, before which the path certainly stays within `distance` of `point`, given
+    /// that it is within it at `time`: so near to the crossing that a few calls find it.
+    ///
+    /// During `s` seconds the path strays from its tangent by at most `a s^2 / 2`, with `a` the span's strongest
+    /// acceleration. The tangent leaves the ball at `s0`; so up to `s0` the path is within `a s0^2 / 2` of the
+    /// tangent, and inside the ball as long as the tangent is inside one that is smaller by that much.
+    #[inline]
+    pub fn safe_until(&self, i: usize, time: f64, point: DVec3, distance: f64) -> f64 {
+        let s = &self.spans[i];
+        let u = s.share(time);
+        let r = s.position_at(u) - point;
+        let apart = r.length();
+        let simple = (distance - apart) / s.fastest;
+        let [_, p1, p2, p3] = s.position;
+        let v = (p1 + (p2 * 2.0 + p3 * (3.0 * u)) * u) * s.per_second;
+        let (v2, rv, r2) = (v.length_squared(), r.dot(v), r.length_squared());
+        // |r + v s| = radius, the later root, in the form that does not cancel.
+        let leaves = |radius: f64| {
+            let root = (rv * rv + v2 * (radius * radius - r2)).max(0.0).sqrt();
+            if rv > 0.0 { (radius * radius - r2) / (rv + root) } else { (root - rv) / v2 }
+        };
+        let tangent = leaves(distance);
+        let smaller = distance - 0.5 * s.strongest * tangent * tangent;
+        // A tangent that is as good as still, or a bend that leaves no room, is what the speed bound is for.
+        if smaller > apart && tangent.is_finite() {
+            time + leaves(smaller).max(simple)
+        } else {
+            time + simple
+        }
+    }
+
+    /// The orientation at `time` in span `i`.
+    #[inline]
+    pub fn rotation_at(&self, i: usize, time: f64) -> DQuat {
+        let s = &self.spans[i];
+        s.rotation_at(s.share(time))
     }
 
     /// The placement at `time` (s).
@@ -192,12 +239,13 @@ fn split(
 ) {
     let h = t1 - t0;
     let span = Span::through(t0, t1, &a, &sample(t0 + h / 3.0), &sample(t0 + h * (2.0 / 3.0)), &b);
+    // Where a cubic through these four points strays most.
     let misses = |u: f64| {
         let (is, should) = (span.at(t0 + h * u), sample(t0 + h * u));
         (is.position - should.position).length() > accuracy.position
             || rotation::distance(is.rotation, should.rotation) > accuracy.rotation
     };
-    if splits == 0 || !(misses(0.5) || misses(1.0 / 6.0) || misses(5.0 / 6.0)) {
+    if splits == 0 || !(misses(1.0 / 6.0) || misses(5.0 / 6.0)) {
         spans.push(span);
         return;
     }
@@ -212,12 +260,14 @@ impl Span {
         Span {
             start,
             end,
+            per_second: 0.0,
             position: [p.position, DVec3::ZERO, DVec3::ZERO, DVec3::ZERO],
             orientation: p.rotation,
             turn: [DVec3::ZERO; 3],
             turns: false,
             fastest: 0.0,
             fastest_turn: 0.0,
+            strongest: 0.0,
         }
     }
 
@@ -241,30 +291,42 @@ impl Span {
         Span {
             start,
             end,
+            per_second: 1.0 / h,
             position: [a.position, p1, p2, p3],
             orientation: a.rotation,
             turn,
             turns: turn.iter().any(|r| r.length_squared() > 1e-28),
             fastest: bound([p1, p2, p3]),
             fastest_turn: bound(turn),
+            strongest: (p2 * 2.0).length().max((p2 * 2.0 + p3 * 6.0).length()) / (h * h),
         }
+    }
+
+    /// `time` as a share of the span, 0 to 1.
+    #[inline]
+    fn share(&self, time: f64) -> f64 {
+        ((time - self.start) * self.per_second).clamp(0.0, 1.0)
+    }
+
+    #[inline]
+    fn position_at(&self, u: f64) -> DVec3 {
+        let [p0, p1, p2, p3] = self.position;
+        p0 + (p1 + (p2 + p3 * u) * u) * u
     }
 
     #[inline]
     fn rotation_at(&self, u: f64) -> DQuat {
+        if !self.turns {
+            return self.orientation;
+        }
         let [r1, r2, r3] = self.turn;
-        (rotation::exp((r1 + (r2 + r3 * u) * u) * u) * self.orientation).normalize()
+        rotation::renormalize(rotation::exp((r1 + (r2 + r3 * u) * u) * u) * self.orientation)
     }
 
     #[inline]
     fn at(&self, time: f64) -> Placement {
-        let h = self.end - self.start;
-        let u = if h > 0.0 { ((time - self.start) / h).clamp(0.0, 1.0) } else { 0.0 };
-        let [p0, p1, p2, p3] = self.position;
-        Placement {
-            position: p0 + (p1 + (p2 + p3 * u) * u) * u,
-            rotation: if self.turns { self.rotation_at(u) } else { self.orientation },
-        }
+        let u = self.share(time);
+        Placement { position: self.position_at(u), rotation: self.rotation_at(u) }
     }
 }
 
@@ -295,6 +357,11 @@ mod tests {
     use super::*;
     use std::f64::consts::PI;
 
+    fn compiled(breaks: &[f64], keys: Vec<f64>, f: impl Fn(f64) -> Placement) -> Path {
+        let at: Vec<Placement> = breaks.iter().map(|&t| f(t)).collect();
+        Path::compile(breaks, &at, keys, FINE, true, f)
+    }
+
     const FINE: Accuracy = Accuracy { position: 1e-7, rotation: 1e-7 };
 
     #[test]
@@ -303,7 +370,7 @@ mod tests {
             position: DVec3::new(t * t * t, 2.0 - t, t * t),
             rotation: rotation::exp(DVec3::Y * (0.3 * t)),
         };
-        let path = Path::compile(&[0.0, 2.0], vec![0.0, 2.0], FINE, f);
+        let path = compiled(&[0.0, 2.0], vec![0.0, 2.0], f);
         assert_eq!(path.len(), 2); // and the still end
         for i in 0..=20 {
             let t = f64::from(i) * 0.1;
@@ -324,7 +391,7 @@ mod tests {
                 rotation: parent * rotation::exp(DVec3::X * (3.0 * t * t)),
             }
         };
-        let path = Path::compile(&[0.0, 1.0, 2.0], vec![], FINE, f);
+        let path = compiled(&[0.0, 1.0, 2.0], vec![], f);
         for i in 0..=200 {
             let t = f64::from(i) * 0.01;
             assert!((path.placement(t).position - f(t).position).length() < 4e-7, "{t}");
@@ -338,7 +405,7 @@ mod tests {
             position: DVec3::X * if t < 1.0 { 0.0 } else { 5.0 },
             rotation: DQuat::IDENTITY,
         };
-        let path = Path::compile(&[0.0, 1.0, 2.0], vec![], FINE, f);
+        let path = compiled(&[0.0, 1.0, 2.0], vec![], f);
         assert_eq!(path.placement(0.999).position.x, 0.0);
         assert_eq!(path.placement(1.0).position.x, 5.0);
     }
@@ -349,7 +416,7 @@ mod tests {
             position: DVec3::new(t.sin(), t * t, (3.0 * t).cos()),
             rotation: rotation::exp(DVec3::new(t.sin(), t, 0.0)),
         };
-        let path = Path::compile(&[0.0, PI], vec![], FINE, f);
+        let path = compiled(&[0.0, PI], vec![], f);
         let mut hint = 0;
         for i in 0..1000 {
             let (t, dt) = (PI * f64::from(i) / 1000.0, PI / 1000.0);
@@ -366,7 +433,7 @@ mod tests {
     #[test]
     fn more_than_half_a_turn_between_keys_is_not_folded() {
         let f = |t: f64| Placement { position: DVec3::ZERO, rotation: rotation::exp(DVec3::Z * (5.5 * t)) };
-        let path = Path::compile(&[0.0, 1.0], vec![], FINE, f);
+        let path = compiled(&[0.0, 1.0], vec![], f);
         assert!(rotation::distance(path.placement(0.5).rotation, f(0.5).rotation) < 1e-12);
     }
 }

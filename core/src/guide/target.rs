@@ -46,10 +46,19 @@ pub struct Reach {
     pub distance: f64,
     /// Radians.
     pub angle: f64,
+    /// Cosine of half the angle: two orientations are within it when their quaternions' product is above this.
+    cos_half_angle: f64,
+}
+
+impl Reach {
+    /// A base distance (m) and angle (rad).
+    pub fn new(distance: f64, angle: f64) -> Reach {
+        Reach { distance, angle, cos_half_angle: libm::cos(0.5 * angle.min(std::f64::consts::PI)) }
+    }
 }
 
 /// The search ends when it is within this share of the base distance: far below what a pixel shows.
-const SEARCH_TOLERANCE: f64 = 1e-9;
+const SEARCH_TOLERANCE: f64 = 1e-7;
 
 /// Steps of one search. Each halves the gap or better on all but pathological spans; running out leaves the
 /// target short of the base distance, which keeps every guarantee and is made up for at the next step.
@@ -69,6 +78,14 @@ impl Tracker {
         metric
     }
 
+    /// Whether a body is within the base distance of a point: the metric is at most 1, without computing an angle.
+    #[inline]
+    pub fn within(&self, reach: Reach, body: &Placement, point: &Placement) -> bool {
+        (!self.position
+            || (point.position - body.position).length_squared() <= reach.distance * reach.distance)
+            && (!self.orientation || point.rotation.dot(body.rotation).abs() >= reach.cos_half_angle)
+    }
+
     /// Moves the target forward, at most to `limit` (s), to the first point at the base distance from `body`
     /// (which is given in the path's frame).
     pub fn reach_forward(
@@ -81,35 +98,48 @@ impl Tracker {
     ) {
         let mut t = target.parameter;
         let mut span = path.seek(target.span, t);
+        // Up to these times the base distance, and the base angle, certainly are not reached.
+        let (mut distance_safe, mut angle_safe) = (t, t);
         for _ in 0..MOST_SEARCH_STEPS {
             if t >= limit {
                 break;
             }
-            let gap = 1.0 - self.metric(reach, body, &path.at(span, t));
-            if gap <= SEARCH_TOLERANCE {
-                break;
+            let (end, _, fastest_turn) = path.bound(span);
+            // Only what may have been reached is looked at again.
+            if self.position && distance_safe <= t {
+                let gap = reach.distance - (path.position_at(span, t) - body.position).length();
+                if gap <= SEARCH_TOLERANCE * reach.distance {
+                    break;
+                }
+                distance_safe = path.safe_until(span, t, body.position, reach.distance);
             }
-            let (end, fastest, fastest_turn) = path.bound(span);
-            let mut per_second = 0.0_f64;
+            if self.orientation && angle_safe <= t {
+                let gap = reach.angle - rotation::distance(path.rotation_at(span, t), body.rotation);
+                if gap <= SEARCH_TOLERANCE * reach.angle {
+                    break;
+                }
+                angle_safe = t + gap / fastest_turn;
+            }
+            let mut next = limit;
             if self.position {
-                per_second = fastest / reach.distance;
+                next = next.min(distance_safe);
             }
             if self.orientation {
-                per_second = per_second.max(fastest_turn / reach.angle);
+                next = next.min(angle_safe);
             }
-            // A jump between spans (stepped keys) is entered only if its far side is still within reach.
-            let step = gap / per_second;
-            if step < end - t {
-                t = (t + step).min(limit);
-            } else {
-                let next = end.min(limit);
-                if next == end && span + 1 < path.len() {
-                    if self.metric(reach, body, &path.at(span + 1, end)) > 1.0 + SEARCH_TOLERANCE {
-                        break;
-                    }
-                    span += 1;
-                }
+            if next < end {
                 t = next;
+                continue;
+            }
+            // Into the next span: its bounds are others, and a jump between the two (stepped keys) is taken only
+            // if its far side is within reach.
+            t = end.min(limit);
+            if t == end && span + 1 < path.len() {
+                if self.metric(reach, body, &path.at(span + 1, end)) > 1.0 + SEARCH_TOLERANCE {
+                    break;
+                }
+                span += 1;
+                (distance_safe, angle_safe) = (t, t);
             }
         }
         target.parameter = t;
@@ -153,10 +183,12 @@ mod tests {
     fn path(points: &[DVec3]) -> Path {
         let breaks: Vec<f64> = (0..points.len()).map(|i| i as f64).collect();
         let fine = Accuracy { position: 1e-9, rotation: 1e-9 };
-        Path::compile(&breaks, breaks.clone(), fine, |t| {
+        let along = |t: f64| {
             let i = (t.floor() as usize).min(points.len() - 2);
             at(points[i].lerp(points[i + 1], t - i as f64))
-        })
+        };
+        let at_breaks: Vec<Placement> = points.iter().map(|p| at(*p)).collect();
+        Path::compile(&breaks, &at_breaks, breaks.clone(), fine, false, along)
     }
 
     #[test]
@@ -164,16 +196,16 @@ mod tests {
         // Out and back beside itself: a search that only looks at the far end would skip the whole loop.
         let p = path(&[DVec3::ZERO, DVec3::X * 10.0, DVec3::new(10.0, 0.1, 0.0), DVec3::new(0.0, 0.1, 0.0)]);
         let mut target = Target { parameter: 0.0, span: 0 };
-        let reach = Reach { distance: 1.0, angle: 1.0 };
+        let reach = Reach::new(1.0, 1.0);
         tracker().reach_forward(&p, reach, &at(DVec3::ZERO), &mut target, 3.0);
-        assert!((target.parameter - 0.1).abs() < 1e-8, "{}", target.parameter);
+        assert!((target.parameter - 0.1).abs() < 1e-7, "{}", target.parameter);
     }
 
     #[test]
     fn a_body_pushed_back_leaves_the_target_where_it_is() {
         let p = path(&[DVec3::ZERO, DVec3::X * 10.0]);
         let mut target = Target { parameter: 0.5, span: 0 };
-        tracker().reach_forward(&p, Reach { distance: 1.0, angle: 1.0 }, &at(DVec3::ZERO), &mut target, 1.0);
+        tracker().reach_forward(&p, Reach::new(1.0, 1.0), &at(DVec3::ZERO), &mut target, 1.0);
         assert_eq!(target.parameter, 0.5);
     }
 
@@ -181,13 +213,7 @@ mod tests {
     fn the_end_of_the_path_is_reached_exactly() {
         let p = path(&[DVec3::ZERO, DVec3::X * 10.0]);
         let mut target = Target { parameter: 0.95, span: 0 };
-        tracker().reach_forward(
-            &p,
-            Reach { distance: 1.0, angle: 1.0 },
-            &at(DVec3::X * 9.9),
-            &mut target,
-            1.0,
-        );
+        tracker().reach_forward(&p, Reach::new(1.0, 1.0), &at(DVec3::X * 9.9), &mut target, 1.0);
         assert_eq!(target.parameter, 1.0);
     }
 
