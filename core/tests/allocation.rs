@@ -44,7 +44,8 @@ fn everything(count: usize) -> (Scene, Setup) {
         let parent = (i % 3 != 0).then(|| i - 1);
         scene.nodes.push(Node { name: format!("N{i}"), parent, ..Node::default() });
         let values = (0..4).flat_map(|k| [f64::from(k), (i as f64).sin(), 0.3 * f64::from(k * k)]).collect();
-        let curve = Curve::new(Kind::Vector, 3, vec![0.0, 1.0, 2.0, 3.0], values, Segments::Linear).unwrap();
+        let curve = Curve::new(Kind::Vector, 3, vec![0.0, 1.0, 2.0, 3.0], values, Segments::Linear)
+            .expect("these are keys");
         clip.channels.push(Channel { node: i, property: Property::Translation, curve });
         let mut body = Body::new(format!("N{i}"));
         body.shape = Shape::Sphere { radius: Some(0.2) };

@@ -23,8 +23,8 @@ const HOP: &str = r#"{
 }"#;
 
 fn sinew(arguments: &[&str], folder: &Path) -> Finished {
-    let command = built::command().unwrap();
-    Program::new(command).args(arguments).folder(folder).run().unwrap()
+    let command = built::command().expect("the command is built");
+    Program::new(command).args(arguments).folder(folder).run().expect("the command ends by itself")
 }
 
 fn json(f: &Finished) -> Value {
@@ -34,15 +34,14 @@ fn json(f: &Finished) -> Value {
 fn hop(name: &str) -> (tempfile::TempDir, PathBuf) {
     let folder = scratch::folder(name);
     let scene = folder.path().join("hop.gltf");
-    fs::write(&scene, HOP).unwrap();
+    fs::write(&scene, HOP).expect("the scratch folder can be written");
     (folder, scene)
 }
 
 /// File names in a folder, in order.
 fn names(folder: &Path) -> Vec<String> {
-    let entries =
-        fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().to_string_lossy().into_owned());
-    let mut names: Vec<String> = entries.collect();
+    let entries = fs::read_dir(folder).expect("the folder can be listed").flatten();
+    let mut names: Vec<String> = entries.map(|e| e.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
     names
 }
