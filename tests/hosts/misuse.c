@@ -184,6 +184,45 @@ static void cancelling(sinew_scene *scene, const char *path, const char *folder)
   EXPECT_OK(sinew_job_free(job));
 }
 
+static void hear(void *user, int32_t level, const char *text, size_t length) {
+  EXPECT(level == SINEW_LOG_WARNING && strlen(text) == length);
+  if (strstr(text, "after the end")) *(int *)user += 1;
+}
+
+/* Bytes behind the end of a GLB file are worth a warning, which the log gets to hear. */
+static void warnings(const char *path, const char *folder) {
+  if (!strstr(path, ".glb")) return;
+  char copy[1024], out[1024];
+  snprintf(copy, sizeof copy, "%s/trailing.glb", folder);
+  snprintf(out, sizeof out, "%s/heard.glb", folder);
+  FILE *from = fopen(path, "rb"), *to = fopen(copy, "wb");
+  EXPECT(from && to);
+  for (int byte = getc(from); byte != EOF; byte = getc(from)) putc(byte, to);
+  fputs("more", to);
+  fclose(from);
+  EXPECT(fclose(to) == 0);
+
+  int heard = 0;
+  sinew_callbacks callbacks;
+  EXPECT_OK(sinew_callbacks_init(&callbacks, sizeof callbacks));
+  callbacks.log = hear;
+  callbacks.user = &heard;
+  sinew_bake_request request = {.struct_size = sizeof request, .scene = copy, .scene_length = strlen(copy),
+                                .output = out, .output_length = strlen(out)};
+  sinew_report *report = NULL;
+  int32_t status = -1;
+  EXPECT_OK(sinew_bake_file(&request, &callbacks, &report));
+  EXPECT_OK(sinew_report_status(report, &status));
+  EXPECT(heard == 1 && status == SINEW_STATUS_DONE);
+  EXPECT_OK(sinew_report_free(report));
+
+  char lines[256];
+  sinew_scene *scene = opened(copy);
+  EXPECT_OK(sinew_scene_warnings(scene, lines, sizeof lines, NULL));
+  EXPECT(strstr(lines, "after the end"));
+  EXPECT_OK(sinew_scene_free(scene));
+}
+
 int main(int count, char **arguments) {
   EXPECT(count == 3);
   sinew_scene *scene = opened(arguments[1]);
@@ -192,6 +231,7 @@ int main(int count, char **arguments) {
   numbers_and_texts(scene, arguments[2]);
   cancelling(scene, arguments[1], arguments[2]);
   EXPECT_OK(sinew_scene_free(scene));
+  warnings(arguments[1], arguments[2]);
   EXPECT(!strcmp(sinew_result_name(SINEW_BUSY), "SINEW_BUSY") && !strcmp(sinew_result_name(-1), "SINEW_UNKNOWN"));
   return 0;
 }
