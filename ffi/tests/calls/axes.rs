@@ -1,7 +1,6 @@
 //! Hosts with Z up see the motion that hosts with Y up see.
 
 use crate::host::{self, Up, ok};
-use sinew::curve::sinew_curve_info;
 use sinew::job::*;
 use sinew::scene::sinew_scene_free;
 use sinew::session::*;
@@ -22,33 +21,8 @@ fn a_job_has_the_same_poses_and_curves() {
     assert!(poses_y.iter().zip(&poses_z).any(|(a, b)| a != b));
 
     let curves = |job, up: Up| {
-        let mut count = 0;
-        // SAFETY: places for the answers, buffers of the sizes that the info asks for.
-        unsafe {
-            ok(sinew_job_curve_count(job, &raw mut count));
-            (0..count)
-                .map(|i| {
-                    let mut info: sinew_curve_info = std::mem::zeroed();
-                    info.struct_size = size_of::<sinew_curve_info>() as u32;
-                    ok(sinew_job_curve_info(job, i, &raw mut info));
-                    let (keys, width) = (info.key_count, info.width as usize);
-                    let mut times = vec![0.0; keys];
-                    let [mut values, mut arriving, mut leaving] = [0; 3].map(|_| vec![0.0; keys * width]);
-                    let places = [&mut values, &mut arriving, &mut leaving].map(|v| v.as_mut_ptr());
-                    ok(sinew_job_curve_read(
-                        job,
-                        i,
-                        keys,
-                        times.as_mut_ptr(),
-                        places[0],
-                        places[1],
-                        places[2],
-                    ));
-                    let turned = [values, arriving, leaving].map(|v| up.all(&v, width));
-                    (info.node, info.property, info.interpolation, times, turned)
-                })
-                .collect::<Vec<_>>()
-        }
+        let turned = |c: host::Baked| (c.node, c.property, c.times, c.numbers.map(|n| up.all(&n, c.width)));
+        host::curves(job).into_iter().map(turned).collect::<Vec<_>>()
     };
     let (of_y, of_z) = (curves(y, Up::Z), curves(z, Up::Y));
     assert!(of_y.len() >= 2);

@@ -138,6 +138,38 @@ pub fn poses(job: *const sinew_job) -> Vec<f64> {
     }
 }
 
+/// A baked curve.
+pub struct Baked {
+    pub node: u32,
+    pub property: i32,
+    pub width: usize,
+    pub times: Vec<f64>,
+    /// Values, arriving and leaving tangents.
+    pub numbers: [Vec<f64>; 3],
+}
+
+/// All curves of a job.
+pub fn curves(job: *const sinew_job) -> Vec<Baked> {
+    let read = |i: u32| {
+        // SAFETY: all zeros is such a struct; a place for the answer; buffers of the sizes that it asks for.
+        unsafe {
+            let mut info: sinew_curve_info = std::mem::zeroed();
+            info.struct_size = size_of::<sinew_curve_info>() as u32;
+            ok(sinew_job_curve_info(job, i, &raw mut info));
+            let (keys, width) = (info.key_count, info.width as usize);
+            let mut times = vec![0.0; keys];
+            let mut numbers = [0; 3].map(|_| vec![0.0; keys * width]);
+            let [values, arriving, leaving] = numbers.each_mut().map(|n| n.as_mut_ptr());
+            ok(sinew_job_curve_read(job, i, keys, times.as_mut_ptr(), values, arriving, leaving));
+            Baked { node: info.node, property: info.property, width, times, numbers }
+        }
+    };
+    let mut count = 0;
+    // SAFETY: a place for the count.
+    ok(unsafe { sinew_job_curve_count(job, &raw mut count) });
+    (0..count).map(read).collect()
+}
+
 /// A session on it, with an automatic set-up.
 pub fn session(scene: *const sinew_scene) -> *mut sinew_session {
     let mut session = null_mut();

@@ -3,11 +3,11 @@
 use crate::host::{self, Up, ok};
 use sinew::build::SINEW_NONE;
 use sinew::curve::*;
-use sinew::job::sinew_job_free;
+use sinew::job::*;
 use sinew::look::*;
 use sinew::result::SINEW_BAD_INPUT;
 use sinew::scene::*;
-use std::ptr::null_mut;
+use std::ptr::{null, null_mut};
 
 #[test]
 fn nodes_and_curves_are_read_back_bit_for_bit() {
@@ -67,4 +67,41 @@ fn meshes_in_either_precision_weigh_the_same() {
     assert_eq!(host::poses(jobs[0]), host::poses(jobs[1]));
     jobs.into_iter().for_each(|j| ok(sinew_job_free(j)));
     scenes.into_iter().for_each(|s| ok(sinew_scene_free(s)));
+}
+
+/// A node that hops along x: four keys, data inside.
+const HOP: &str = r#"{
+  "asset": {"version": "2.0"}, "nodes": [{"name": "Ball"}],
+  "buffers": [{"byteLength": 64, "uri": "data:application/octet-stream;base64,AAAAAAAAgD8AAABAAABAQAAAAAAAAAAAAAAAAAAAgD8AAABAAAAAAAAAAEAAAAAAAAAAAAAAQEAAAABAAAAAAA=="}],
+  "bufferViews": [{"buffer": 0, "byteLength": 64}],
+  "accessors": [
+    {"bufferView": 0, "componentType": 5126, "count": 4, "type": "SCALAR", "min": [0], "max": [3]},
+    {"bufferView": 0, "byteOffset": 16, "componentType": 5126, "count": 4, "type": "VEC3"}],
+  "animations": [{"name": "Hop", "channels": [{"sampler": 0, "target": {"node": 0, "path": "translation"}}],
+    "samplers": [{"input": 0, "output": 1}]}]
+}"#;
+
+#[test]
+fn curves_are_rounded_for_those_who_store_them_so_and_for_nobody_else() {
+    let is_single = |job: *mut sinew_job| {
+        let moves = host::curves(job).into_iter().filter(|c| c.property == SINEW_TRANSLATION);
+        let numbers: Vec<f64> = moves.flat_map(|c| c.numbers.concat()).collect();
+        assert!(numbers.len() > 20);
+        ok(sinew_job_free(job));
+        numbers.iter().all(|v| f64::from(*v as f32) == *v)
+    };
+    let (ours, mut file, mut job) = (host::scene(Up::Y, false), null_mut(), null_mut());
+    // SAFETY: all zeros is such a struct.
+    let mut options: sinew_job_options = unsafe { std::mem::zeroed() };
+    options.struct_size = size_of::<sinew_job_options>() as u32;
+    options.flags = SINEW_SINGLE;
+    // SAFETY: bytes of the length that is told, NULL where it is allowed, places for the handles.
+    unsafe {
+        ok(sinew_scene_open_memory(HOP.as_ptr(), HOP.len(), null(), 0, &raw mut file));
+        ok(sinew_job_run(ours, null(), &raw const options, null(), &raw mut job));
+    }
+    assert!(is_single(job));
+    assert!(is_single(host::job(file)));
+    assert!(!is_single(host::job(ours)));
+    [ours, file].into_iter().for_each(|s| ok(sinew_scene_free(s)));
 }
