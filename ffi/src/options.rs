@@ -13,6 +13,8 @@ use crate::result::Fault;
 pub unsafe trait Versioned: Copy {
     /// The struct's name in messages.
     const NAME: &'static str;
+    /// Where fields begin: an older struct ends at one of these, never inside a field.
+    const STARTS: &'static [usize];
 }
 
 /// Declares a struct as [`Versioned`] and proves that it has no padding: its fields' sizes add up to its own.
@@ -29,6 +31,7 @@ macro_rules! versioned {
         // and made of numbers, nullable pointers and optional functions only, all of which may be zero.
         unsafe impl $crate::options::Versioned for $type {
             const NAME: &'static str = stringify!($type);
+            const STARTS: &'static [usize] = &[$(std::mem::offset_of!($type, $field)),*];
         }
         #[cfg(test)]
         impl $type {
@@ -50,7 +53,8 @@ const LARGEST: usize = 4096;
 
 fn size<T: Versioned>(size: u32) -> Result<usize, Fault> {
     let size = size as usize;
-    if (size_of::<u32>()..=LARGEST).contains(&size) {
+    // Half a pointer would be followed to nowhere.
+    if (size_of::<T>()..=LARGEST).contains(&size) || T::STARTS.contains(&size) {
         return Ok(size);
     }
     let name = T::NAME;

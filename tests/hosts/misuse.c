@@ -26,6 +26,12 @@ static void struct_sizes(const sinew_scene *scene) {
   EXPECT_RESULT(SINEW_INVALID_ARGUMENT, sinew_job_options_init(&options, 0));
   EXPECT_RESULT(SINEW_INVALID_ARGUMENT, sinew_job_options_init(&options, SIZE_MAX));
 
+  /* A struct does not end inside a field: half of this pointer would be followed to nowhere. */
+  sinew_callbacks callbacks;
+  memset(&callbacks, 0x5a, sizeof callbacks);
+  callbacks.struct_size = offsetof(sinew_callbacks, progress) + 4;
+  EXPECT_FAULT(SINEW_INVALID_ARGUMENT, "sinew_callbacks.struct_size", sinew_job_run(scene, NULL, NULL, &callbacks, &job));
+
   /* An older host knows only the first fields: what lies behind them is not read. */
   memset(&options, 0xa5, sizeof options);
   EXPECT_OK(sinew_job_options_init(&options, offsetof(sinew_job_options, first_frame)));
