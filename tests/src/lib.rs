@@ -1,7 +1,7 @@
 //! What the whole-system suites share.
 //!
-//! [`sample`] names the real files to try, [`made`] writes the rare ones from numbers that [`scatter`] gives, and
-//! [`repository`] says where the sources are; [`built`] finds what was
+//! [`sample`] names the real files to try, [`made`] writes the rare ones from numbers that [`scatter`] gives,
+//! [`scenes`] makes the examples, and [`repository`] says where the sources are; [`built`] finds what was
 //! compiled and [`program`] runs it; [`scratch`] is where results go; [`document`] opens a glTF file without
 //! the product's own reader; [`oracle`] asks outside judges; [`skip`] decides what a machine may lack.
 #![forbid(unsafe_code)]
@@ -14,5 +14,6 @@ pub mod program;
 pub mod repository;
 pub mod sample;
 pub mod scatter;
+pub mod scenes;
 pub mod scratch;
 pub mod skip;

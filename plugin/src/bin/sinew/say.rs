@@ -48,6 +48,9 @@ pub fn bake(r: &Report) {
         number(r.max_fit_error),
         r.max_fit_error_deg
     );
+    if let Some(apart) = r.steps_apart {
+        println!("  with other substeps {} apart at most", number(apart));
+    }
     warnings(&r.warnings);
     let t = &r.timings;
     println!(
@@ -57,6 +60,9 @@ pub fn bake(r: &Report) {
         r.setup
     );
     println!("wrote clip \"{}\" to {}", r.name, r.output.as_deref().unwrap_or("memory"));
+    if let Some(plot) = &r.plot {
+        println!("drew it in {plot}");
+    }
 }
 
 /// What is in a scene.
