@@ -40,7 +40,8 @@ impl Maker {
 
     /// A ball; with two colours, one half each, so that one sees it turn.
     pub fn ball(&mut self, radius: f64, colours: &[[f64; 3]]) -> usize {
-        let solid = solid::ball(radius);
+        // A ball of one colour is a mark in a figure and may be coarse.
+        let solid = solid::ball(radius, colours.len());
         let upper = |t: &[u16; 3]| t.iter().map(|i| solid.positions[usize::from(*i)].x).sum::<f64>() > 0.0;
         let parts: Vec<Vec<[u16; 3]>> = match colours.len() {
             1 => vec![solid.triangles.clone()],

@@ -1,7 +1,8 @@
 //! The scenes of `examples/scenes`, made from numbers: small, self-contained, the same bytes every time.
 //!
-//! Their set-up files lie beside them and are written by hand: they are what a reader learns from. `cargo run
-//! -p sinew-tests --example make_scenes` writes the scenes; the `examples` suite compares and bakes them.
+//! Their set-up files lie beside them and are written by hand: they are what a reader learns from. The example
+//! programs `make_scenes` and `make_pictures` of this crate write the scenes and their pictures anew; the
+//! `examples` suite compares and bakes them.
 
 mod maker;
 mod solid;
@@ -20,7 +21,19 @@ pub fn all() -> Vec<(&'static str, String)> {
         ("sag", sag()),
         ("relay", relay()),
         ("crane", crane()),
+        ("strength", dash(&["subtle", "reactive", "limp"])),
+        ("limit", dash(&["8 weights", "3 weights", "1.5 weights"])),
+        ("keep_up", dash(&["keep up 1", "keep up 0.5", "keep up 0"])),
+        ("blend", dash(&["blend 0", "blend 0.5", "blend 1"])),
     ]
+}
+
+/// What the picture of a scene needs besides `--plot`.
+pub fn picture_arguments(name: &str) -> &'static [&'static str] {
+    match name {
+        "random_steps" => &["--compare-steps"],
+        _ => &[],
+    }
 }
 
 /// Frames per second that the keys lie on.
@@ -43,18 +56,18 @@ fn seconds(frames: &[f64]) -> Vec<f64> {
 fn ball() -> String {
     let mut m = Maker::new("Hop");
     let skin = m.ball(0.25, &[RED, CREAM]);
-    let ball = m.node("Ball", Some(skin), DVec3::new(-2.4, 0.35, 0.0), None);
+    let ball = m.node("Ball", Some(skin), DVec3::new(-2.4, 0.3, 0.0), None);
     let plate = m.block(DVec3::new(6.4, 0.1, 1.6), GREY);
     m.node("Floor", Some(plate), DVec3::new(0.0, -0.05, 0.0), None);
     let times = seconds(&[0.0, 8.0, 16.0, 24.0, 32.0, 40.0, 52.0]);
     let places = [
-        DVec3::new(-2.4, 0.35, 0.0),
-        DVec3::new(-2.4, 0.35, 0.0),
+        DVec3::new(-2.4, 0.3, 0.0),
+        DVec3::new(-2.4, 0.3, 0.0),
         DVec3::new(-1.1, 1.7, 0.0),
-        DVec3::new(0.2, 0.42, 0.0),
+        DVec3::new(0.2, 0.32, 0.0),
         DVec3::new(1.1, 1.1, 0.0),
-        DVec3::new(2.0, 0.35, 0.0),
-        DVec3::new(2.4, 0.35, 0.0),
+        DVec3::new(2.0, 0.3, 0.0),
+        DVec3::new(2.4, 0.3, 0.0),
     ];
     m.translate(ball, &times, &places);
     let turns = [0.0, 0.0, -2.2, -4.4, -5.8, -7.2, -9.2].map(|a| rotation::exp(DVec3::Z * a));
@@ -76,6 +89,19 @@ fn on_the_same_keys(names: &[&str]) -> String {
     let mut m = Maker::new("Zigzag");
     for (name, colour) in names.iter().zip(COLOURS) {
         let mesh = m.ball(0.06, &[colour]);
+        let node = m.node(name, Some(mesh), places[0], None);
+        m.translate(node, &times, &places);
+    }
+    m.finish()
+}
+
+/// Two metres in half a second, from rest to rest, for several balls.
+fn dash(names: &[&str]) -> String {
+    let times = seconds(&[0.0, 6.0, 18.0, 36.0]);
+    let places = [DVec3::ZERO, DVec3::ZERO, DVec3::X * 2.0, DVec3::X * 2.0];
+    let mut m = Maker::new("Dash");
+    for (name, colour) in names.iter().zip(COLOURS) {
+        let mesh = m.ball(0.1, &[colour]);
         let node = m.node(name, Some(mesh), places[0], None);
         m.translate(node, &times, &places);
     }

@@ -11,8 +11,8 @@ pub struct Solid {
     pub triangles: Vec<[u16; 3]>,
 }
 
-/// A ball: an icosahedron whose faces were split twice.
-pub fn ball(radius: f64) -> Solid {
+/// A ball: an icosahedron whose faces were split in four, so many times.
+pub fn ball(radius: f64, splits: usize) -> Solid {
     let t = (1.0 + 5.0_f64.sqrt()) / 2.0;
     let mut corners: Vec<DVec3> = [[-1.0, t, 0.0], [1.0, t, 0.0], [-1.0, -t, 0.0], [1.0, -t, 0.0]]
         .into_iter()
@@ -33,7 +33,7 @@ pub fn ball(radius: f64) -> Solid {
             }
         }
     }
-    for _ in 0..2 {
+    for _ in 0..splits {
         let mut middles: HashMap<(usize, usize), usize> = HashMap::new();
         let mut finer = Vec::with_capacity(faces.len() * 4);
         for [a, b, c] in faces {
