@@ -194,9 +194,9 @@ fn presets_settle_in_order() {
 #[test]
 fn a_weaker_limit_starts_later_and_overshoots() {
     let shown = bake("limit");
-    let half_way = ["8 weights", "3 weights", "1.5 weights"].map(|n| shown.of(n)[12].x);
+    let half_way = ["8 weights", "3 weights", "2 weights"].map(|n| shown.of(n)[12].x);
     assert!(half_way[0] > half_way[1] + 0.02 && half_way[1] > half_way[2] + 0.1, "{half_way:?}");
-    let past = ["8 weights", "3 weights", "1.5 weights"]
+    let past = ["8 weights", "3 weights", "2 weights"]
         .map(|n| shown.of(n).iter().map(|p| p.x - 2.0).fold(0.0, f64::max));
     assert!(past[0] < past[1] && past[1] < past[2], "{past:?}");
 }

@@ -13,6 +13,9 @@ const MOST_POINTS: usize = 4000;
 /// Points of the key curve between frames, so that corners between frames show.
 const KEY_POINTS_PER_FRAME: usize = 4;
 
+/// Paths less wide than this share of their length are a line on the page, and values over time say more.
+const NEARLY_STRAIGHT: f64 = 0.03;
+
 /// Points of a curve that are compared with another curve.
 const MOST_COMPARED: usize = 600;
 
@@ -165,7 +168,7 @@ pub fn view(tracks: &[Track]) -> Option<(Axis, Axis)> {
     let mut order = Axis::ALL;
     order.sort_by(|a, b| b.of(spread).total_cmp(&a.of(spread)));
     let (first, second) = (order[0], order[1]);
-    if second.of(spread) <= 0.01 * first.of(spread) {
+    if second.of(spread) <= NEARLY_STRAIGHT * first.of(spread) {
         return None;
     }
     let up = |axis| first == axis || second == axis;

@@ -22,7 +22,7 @@ pub fn all() -> Vec<(&'static str, String)> {
         ("relay", relay()),
         ("crane", crane()),
         ("strength", dash(&["subtle", "reactive", "limp"])),
-        ("limit", dash(&["8 weights", "3 weights", "1.5 weights"])),
+        ("limit", dash(&["8 weights", "3 weights", "2 weights"])),
         ("keep_up", dash(&["keep up 1", "keep up 0.5", "keep up 0"])),
         ("blend", dash(&["blend 0", "blend 0.5", "blend 1"])),
     ]
