@@ -5,6 +5,9 @@ use sinew_core::curve::{Kind, fit};
 use sinew_core::rotation;
 use std::time::Instant;
 
+/// A motion by sample index and time (s).
+type Motion = Box<dyn Fn(usize, f64) -> DVec3>;
+
 fn main() {
     let times: Vec<f64> = (0..250).map(|k| f64::from(k) / 24.0).collect();
     let mut seed = 1u64;
@@ -13,7 +16,7 @@ fn main() {
         (seed >> 11) as f64 / (1u64 << 53) as f64 - 0.5
     };
     let noise: Vec<DVec3> = times.iter().map(|_| DVec3::new(random(), random(), random())).collect();
-    let vectors: [(&str, Box<dyn Fn(usize, f64) -> DVec3>); 7] = [
+    let vectors: [(&str, Motion); 7] = [
         ("constant", Box::new(|_, _| DVec3::new(0.1, 0.2, 0.3))),
         ("straight line", Box::new(|_, t| DVec3::new(t, 1.0 - 0.5 * t, 3.0))),
         ("damped oscillation, 1 Hz", Box::new(|_, t| damped(t) * DVec3::new(1.0, 0.3, -0.2))),
@@ -33,13 +36,13 @@ fn main() {
             report(name, Kind::Vector, 3, &times, &samples, tolerance);
         }
     }
-    let turns: [(&str, Box<dyn Fn(f64) -> DVec3>); 3] = [
-        ("swing (rotation)", Box::new(|t| DVec3::new(damped(t), 0.0, 0.2 * damped(t + 0.3)))),
-        ("spin and sway (rotation)", Box::new(|t| DVec3::new(0.3 * libm::sin(2.0 * t), 2.0 * t, 0.0))),
-        ("tumble (rotation)", Box::new(|t| DVec3::new(libm::sin(3.0 * t), 2.0 * libm::cos(1.3 * t), t))),
+    let turns: [(&str, Motion); 3] = [
+        ("swing (rotation)", Box::new(|_, t| DVec3::new(damped(t), 0.0, 0.2 * damped(t + 0.3)))),
+        ("spin and sway (rotation)", Box::new(|_, t| DVec3::new(0.3 * libm::sin(2.0 * t), 2.0 * t, 0.0))),
+        ("tumble (rotation)", Box::new(|_, t| DVec3::new(libm::sin(3.0 * t), 2.0 * libm::cos(1.3 * t), t))),
     ];
     for (name, motion) in &turns {
-        let samples: Vec<f64> = times.iter().flat_map(|&t| rotation::exp(motion(t)).to_array()).collect();
+        let samples: Vec<f64> = times.iter().flat_map(|&t| rotation::exp(motion(0, t)).to_array()).collect();
         for tolerance in [1e-2, 1e-3, 1e-4] {
             report(name, Kind::Rotation, 4, &times, &samples, tolerance);
         }

@@ -26,7 +26,6 @@ fn agrees_with_three_on_what_samples_lack() {
 }
 
 #[test]
-#[ignore = "core's curves make cubic keys unit length before interpolating, the specification only the result"]
 fn agrees_with_three_on_cubic_keys_that_are_not_unit() {
     if oracle::are_installed() {
         let folder = scratch::folder("evaluation");

@@ -37,12 +37,12 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Looks at what the last step did to the momentum and updates the correction for a step of `h` seconds.
+    /// Looks at what the last step did to the momentum and takes `share` of it into the correction; then the next
+    /// step of `h` seconds begins.
     #[inline]
-    pub fn observe(&mut self, momentum: DVec3, compensation: f64, h: f64) {
-        if self.step_before > 0.0 && compensation > 0.0 {
-            let external = (momentum - self.momentum_before) / self.step_before - self.action;
-            let share = 1.0 - libm::exp(-compensation * h);
+    pub fn observe(&mut self, momentum: DVec3, share: f64, h: f64) {
+        if self.step_before > 0.0 && share > 0.0 {
+            let external = (momentum - self.momentum_before) * (1.0 / self.step_before) - self.action;
             self.correction += (-external - self.correction) * share;
         }
         self.momentum_before = momentum;
@@ -61,16 +61,37 @@ pub struct Pull {
     pub matched_velocity: DVec3,
 }
 
-/// Response functions kept from the last step, for the stiffness, damping and step they were made for.
+/// What a body's last step computed from settings and step length alone, kept while these do not change.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Kept {
+    /// Response of the position.
+    pub position: Cached,
+    /// Response of the orientation.
+    pub rotation: Cached,
+    filter: (f64, f64, f64),
+}
+
+impl Kept {
+    /// The share of an observed external action that the correction takes in one step: `1 - exp(-g h)`.
+    #[inline]
+    pub fn share(&mut self, compensation: f64, h: f64) -> f64 {
+        if (self.filter.0, self.filter.1) != (compensation, h) {
+            self.filter = (compensation, h, 1.0 - libm::exp(-compensation * h));
+        }
+        self.filter.2
+    }
+}
+
+/// Response functions with the stiffness, damping and step they were made for.
 #[derive(Clone, Copy, Debug)]
 pub struct Cached {
-    key: (f64, f64, f64),
+    made_for: (f64, f64, f64),
     response: Response,
 }
 
 impl Default for Cached {
     fn default() -> Self {
-        Cached { key: (0.0, 0.0, 0.0), response: Response::free(0.0) }
+        Cached { made_for: (0.0, 0.0, 0.0), response: Response::free(0.0) }
     }
 }
 
@@ -78,8 +99,8 @@ impl Cached {
     /// The response for these, computed anew only when one of them changed.
     #[inline]
     pub fn get(&mut self, k: f64, c: f64, h: f64) -> Response {
-        if self.key != (k, c, h) {
-            *self = Cached { key: (k, c, h), response: Response::new(k, c, h) };
+        if self.made_for != (k, c, h) {
+            *self = Cached { made_for: (k, c, h), response: Response::new(k, c, h) };
         }
         self.response
     }
@@ -109,12 +130,13 @@ pub fn move_mass(
     };
     let (k, c) = (drive.stiffness, drive.damping);
     let r = cached.get(k, c + drag, h);
-    let b0 = p.error * k + p.matched_velocity * c + air + memory.correction / mass;
+    let b0 = p.error * k + p.matched_velocity * c + air + memory.correction * (1.0 / mass);
     let b1 = p.target_velocity * k;
     let moved = velocity * r.b + b0 * r.g + b1 * r.h;
     let after = velocity * r.b_rate + b0 * r.b + b1 * r.g;
-    let external = other + (wind - moved / h) * drag;
-    memory.action = ((after - velocity) / h - external) * mass;
+    let per_h = 1.0 / h;
+    let external = other + (wind - moved * per_h) * drag;
+    memory.action = ((after - velocity) * per_h - external) * mass;
     let strength = memory.action.length();
     memory.saturated = strength > drive.max_force;
     if !memory.saturated {
@@ -136,30 +158,31 @@ pub fn turn_body(
     drive: &Drive,
     memory: &mut Memory,
     cached: &mut Cached,
-    inertia: DVec3,
+    (inertia, per_inertia): (DVec3, DVec3),
     (orientation, momentum): (DQuat, DVec3),
     spin_drag: f64,
     h: f64,
 ) -> (DQuat, DVec3) {
     let Some(p) = pull else {
         memory.action = DVec3::ZERO;
-        return coast(orientation, momentum, inertia, spin_drag, h);
+        return coast(orientation, momentum, per_inertia, spin_drag, h);
     };
-    let w = top::angular_velocity(orientation, momentum, inertia);
+    let w = top::angular_velocity(orientation, momentum, per_inertia);
     let (k, c) = (drive.stiffness, drive.damping);
     let r = cached.get(k, c + spin_drag, h);
     let mut b0 = p.error * k + p.matched_velocity * c;
     if memory.correction != DVec3::ZERO {
-        b0 += top::angular_velocity(orientation, memory.correction, inertia);
+        b0 += top::angular_velocity(orientation, memory.correction, per_inertia);
     }
     let b1 = p.target_velocity * k;
     let turned = w * r.b + b0 * r.g + b1 * r.h;
     let w_after = w * r.b_rate + b0 * r.b + b1 * r.g;
-    let q_after = (rotation::exp(turned) * orientation).normalize();
+    let q_after = rotation::renormalize(rotation::exp(turned) * orientation);
     let after = top::angular_momentum(q_after, w_after, inertia);
-    memory.action = (after - momentum) / h;
+    let per_h = 1.0 / h;
+    memory.action = (after - momentum) * per_h;
     if spin_drag > 0.0 {
-        memory.action += top::angular_momentum(orientation, turned / h, inertia) * spin_drag;
+        memory.action += top::angular_momentum(orientation, turned * per_h, inertia) * spin_drag;
     }
     let strength = memory.action.length();
     memory.saturated = strength > drive.max_torque;
@@ -169,17 +192,17 @@ pub fn turn_body(
     memory.action *= drive.max_torque / strength;
     // Kick, drift, kick: of second order, and exact for a constant torque about a principal axis.
     let kick = memory.action * (0.5 * h);
-    let (q, drifted) = coast(orientation, momentum + kick, inertia, spin_drag, h);
+    let (q, drifted) = coast(orientation, momentum + kick, per_inertia, spin_drag, h);
     (q, drifted + kick)
 }
 
 /// Free rotation, with spin lost at `spin_drag`.
 #[inline]
-fn coast(orientation: DQuat, momentum: DVec3, inertia: DVec3, spin_drag: f64, h: f64) -> (DQuat, DVec3) {
+fn coast(orientation: DQuat, momentum: DVec3, per_inertia: DVec3, spin_drag: f64, h: f64) -> (DQuat, DVec3) {
     if spin_drag == 0.0 {
-        return (top::turn(orientation, momentum, inertia, h), momentum);
+        return (top::turn(orientation, momentum, per_inertia, h), momentum);
     }
     // Half of the loss before the turn, half after it.
     let half = libm::exp(-0.5 * spin_drag * h);
-    (top::turn(orientation, momentum * half, inertia, h), momentum * (half * half))
+    (top::turn(orientation, momentum * half, per_inertia, h), momentum * (half * half))
 }

@@ -85,68 +85,97 @@ pub fn bake(
         }
     }
 
-    let mut baked = Baked::default();
+    let curves = clip.map(Clip::keyed).unwrap_or_default();
+    let mut wanted = Vec::with_capacity(2 * solids);
     for (s, solid) in rig.solids.iter().enumerate() {
-        let keyed = |p| clip.is_some_and(|c| c.curve(solid.node, p).is_some());
+        let keyed = |p| curves.contains(&(solid.node, p));
         let Local::Channels(rest) = scene.nodes[solid.node].local else { continue };
-        let failed = |error| BakeError::Curve { node: solid.label.clone(), error };
         // A tolerance in world units means less under a scaled parent, but never more than asked.
         let scale = pose.parent_scale(solid.node).max(1e-12);
         if solid.simulate.position() {
-            let values = &translations[s];
-            let tolerance = options.tolerance.unwrap_or(solid.radius * DEFAULT_TOLERANCE_SHARE) / scale;
+            let values = std::mem::take(&mut translations[s]);
             let still = values.chunks_exact(3).all(|v| rest.translation.to_array() == *v);
             if keyed(Property::Translation) || !still {
-                let (curve, error) =
-                    channel(Kind::Vector, 3, motion.times(), values, options.keys, tolerance, single)
-                        .map_err(failed)?;
-                baked.add(solid.node, Property::Translation, curve, frames);
-                baked.max_error = baked.max_error.max(error * scale);
+                let tolerance = options.tolerance.unwrap_or(solid.radius * DEFAULT_TOLERANCE_SHARE) / scale;
+                wanted.push(Wanted { solid: s, property: Property::Translation, values, tolerance, scale });
             }
         }
         if solid.simulate.orientation() {
-            let values = &mut rotations[s];
-            make_continuous(values);
-            let tolerance = options.tolerance_deg.unwrap_or(DEFAULT_TOLERANCE_DEG).to_radians();
+            let mut values = std::mem::take(&mut rotations[s]);
+            make_continuous(&mut values);
             let still = values.chunks_exact(4).all(|v| rest.rotation.to_array() == *v);
             if keyed(Property::Rotation) || !still {
-                let (curve, error) =
-                    channel(Kind::Rotation, 4, motion.times(), values, options.keys, tolerance, single)
-                        .map_err(failed)?;
-                baked.add(solid.node, Property::Rotation, curve, frames);
-                baked.max_error_deg = baked.max_error_deg.max(error.to_degrees());
+                let tolerance = options.tolerance_deg.unwrap_or(DEFAULT_TOLERANCE_DEG).to_radians();
+                wanted.push(Wanted { solid: s, property: Property::Rotation, values, tolerance, scale: 1.0 });
             }
         }
+    }
+    let times = motion.times();
+    let fitted = in_parallel(&wanted, |w| w.curve(times, options.keys, single));
+    let mut baked = Baked::default();
+    for (w, result) in wanted.iter().zip(fitted) {
+        let solid = &rig.solids[w.solid];
+        let (curve, error) = result.map_err(|error| BakeError::Curve { node: solid.label.clone(), error })?;
+        match w.property {
+            Property::Rotation => baked.max_error_deg = baked.max_error_deg.max(error.to_degrees()),
+            _ => baked.max_error = baked.max_error.max(error * w.scale),
+        }
+        baked.keys += curve.times().len();
+        baked.samples += frames;
+        baked.channels.push(Channel { node: solid.node, property: w.property, curve });
     }
     Ok(baked)
 }
 
-impl Baked {
-    fn add(&mut self, node: usize, property: Property, curve: Curve, frames: usize) {
-        self.keys += curve.times().len();
-        self.samples += frames;
-        self.channels.push(Channel { node, property, curve });
+/// A channel that is to become a curve.
+struct Wanted {
+    solid: usize,
+    property: Property,
+    values: Vec<f64>,
+    tolerance: f64,
+    /// World units per unit of the channel.
+    scale: f64,
+}
+
+impl Wanted {
+    /// The curve, and its largest error at a frame.
+    fn curve(&self, times: &[f64], keys: BakedKeys, single: bool) -> Result<(Curve, f64), CurveError> {
+        let (kind, width) = match self.property {
+            Property::Rotation => (Kind::Rotation, 4),
+            _ => (Kind::Vector, 3),
+        };
+        match keys {
+            BakedKeys::Fitted => {
+                let options = FitOptions { tolerance: self.tolerance, single };
+                let fit = fit_with(kind, width, times, &self.values, &options)?;
+                Ok((fit.curve, fit.max_error))
+            }
+            BakedKeys::EveryFrame => {
+                let curve = Curve::new(kind, width, times.to_vec(), self.values.clone(), Segments::Linear)?;
+                Ok((curve, 0.0))
+            }
+        }
     }
 }
 
-/// One channel as a curve, and its largest error at a frame.
-fn channel(
-    kind: Kind,
-    width: usize,
-    times: &[f64],
-    values: &[f64],
-    keys: BakedKeys,
-    tolerance: f64,
-    single: bool,
-) -> Result<(Curve, f64), CurveError> {
-    match keys {
-        BakedKeys::Fitted => {
-            let fit = fit_with(kind, width, times, values, &FitOptions { tolerance, single })?;
-            Ok((fit.curve, fit.max_error))
-        }
-        BakedKeys::EveryFrame => {
-            let curve = Curve::new(kind, width, times.to_vec(), values.to_vec(), Segments::Linear)?;
-            Ok((curve, 0.0))
-        }
+/// Fewer channels than this are fitted sooner than a thread starts.
+const WORTH_A_THREAD: usize = 16;
+
+/// `work` on every item, on all cores, results in order: which core did what makes no difference.
+fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = cores.min(items.len() / WORTH_A_THREAD).max(1);
+    if threads == 1 {
+        return items.iter().map(work).collect();
     }
+    let work = &work;
+    let lot = items.len().div_ceil(threads);
+    std::thread::scope(|scope| {
+        let running: Vec<_> = items
+            .chunks(lot)
+            .map(|lot| scope.spawn(move || lot.iter().map(work).collect::<Vec<R>>()))
+            .collect();
+        let joined = running.into_iter().map(|r| r.join());
+        joined.flat_map(|r| r.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+    })
 }

@@ -99,6 +99,9 @@ impl Curve {
         let hold = self.row(&self.values, key.saturating_sub(1));
         let Some(span) = self.span_after(key, time) else {
             out.copy_from_slice(hold);
+            if self.kind == Kind::Rotation {
+                normalise(out);
+            }
             return;
         };
         let (a, b) = (hold, self.row(&self.values, key));
@@ -117,6 +120,7 @@ impl Curve {
                 self.cubic(span, out);
                 if !normalise(out) {
                     out.copy_from_slice(a);
+                    normalise(out);
                 }
             }
         }

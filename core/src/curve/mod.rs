@@ -6,13 +6,17 @@
 //!
 //! Here are the types and their checks. Beside them: values ([`Curve::evaluate`]) and exact derivatives
 //! ([`Curve::derivative`]); smooth splines through keys ([`Curve::catmull_rom`], [`Curve::kochanek_bartels`]);
-//! and few editable keys out of many samples ([`fit`](fn@fit)).
+//! hosts' weighted handles ([`Bezier`]); length along a path ([`ArcLength`]); and few editable keys out of many samples ([`fit`](fn@fit)).
 
+mod arc_length;
+mod bezier;
 mod derivative;
 mod evaluate;
 mod fit;
 mod spline;
 
+pub use arc_length::ArcLength;
+pub use bezier::{Between, Bezier, BezierKey, Handle};
 pub use fit::{Fit, FitOptions, fit, fit_with};
 pub use spline::{Tcb, make_continuous};
 
@@ -106,7 +110,8 @@ pub enum CurveError {
 }
 
 impl Curve {
-    /// Checks and takes the keys. Rotation keys (not their tangents) are made unit length.
+    /// Checks and takes the keys. Rotation keys are made unit length, except where they are cubic: there the
+    /// specification interpolates the keys as stored, and only the result is made unit length.
     pub fn new(
         kind: Kind,
         width: usize,
@@ -138,9 +143,14 @@ impl Curve {
             if width != 4 {
                 return Err(CurveError::Length { what: "a rotation key", found: width, expected: 4 });
             }
+            let as_stored = matches!(segments, Segments::Cubic { .. });
             for (key, q) in values.chunks_exact_mut(4).enumerate() {
-                if !normalise(q) {
+                let mut unit = [q[0], q[1], q[2], q[3]];
+                if !normalise(&mut unit) {
                     return Err(CurveError::ZeroQuaternion { key });
+                }
+                if !as_stored {
+                    q.copy_from_slice(&unit);
                 }
             }
         }
@@ -162,7 +172,7 @@ impl Curve {
         &self.times
     }
 
-    /// `width` numbers per key.
+    /// `width` numbers per key. Quaternions are unit length unless the curve is cubic.
     pub fn values(&self) -> &[f64] {
         &self.values
     }

@@ -197,3 +197,120 @@ fn through(kind: Kind, width: usize, times: Vec<f64>, values: Vec<f64>) -> Resul
     keys.make_continuous();
     Ok(keys)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn tangents(curve: &Curve) -> (&[f64], &[f64]) {
+        match curve.segments() {
+            Segments::Cubic { arriving, leaving } => (arriving, leaving),
+            _ => panic!("a spline is cubic"),
+        }
+    }
+
+    fn uneven() -> impl Strategy<Value = (Vec<f64>, Vec<DVec3>)> {
+        prop::collection::vec((0.1..1.0, -1.2..1.2, -1.2..1.2, -1.2..1.2), 2..8).prop_map(|keys| {
+            let mut t = 0.0;
+            let next = |h: f64| {
+                t += h;
+                t
+            };
+            let times = keys.iter().map(|k| k.0).map(next).collect();
+            (times, keys.iter().map(|k| DVec3::new(k.1, k.2, k.3)).collect())
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn a_parabola_keeps_its_inner_tangents((times, _) in uneven(), a in -2.0..2.0f64, b in -2.0..2.0f64) {
+            let values = times.iter().map(|t| a * t * t + b * t).collect();
+            let c = Curve::catmull_rom(Kind::Vector, 1, times.clone(), values).unwrap();
+            let (arriving, leaving) = tangents(&c);
+            for k in 1..times.len() - 1 {
+                prop_assert!((arriving[k] - (2.0 * a * times[k] + b)).abs() < 1e-12);
+                prop_assert_eq!(arriving[k], leaving[k]);
+            }
+        }
+
+        #[test]
+        fn rotations_meet_keys_and_turn_smoothly((times, turns) in uneven(), flip: u8) {
+            let mut values: Vec<f64> = turns.iter().flat_map(|v| rotation::exp(*v).to_array()).collect();
+            for (k, q) in values.chunks_exact_mut(4).enumerate() {
+                if flip >> k & 1 == 1 {
+                    q.iter_mut().for_each(|c| *c = -*c);
+                }
+            }
+            let n = times.len();
+            let shape = vec![Tcb { tension: 0.3, continuity: 0.0, bias: -0.4 }; n];
+            for c in [
+                Curve::catmull_rom(Kind::Rotation, 4, times.clone(), values.clone()).unwrap(),
+                Curve::kochanek_bartels(Kind::Rotation, 4, times.clone(), values.clone(), &shape).unwrap(),
+            ] {
+                for (t, turn) in times.iter().zip(&turns) {
+                    prop_assert!(rotation::distance(c.quaternion(*t), rotation::exp(*turn)) < 1e-14);
+                }
+                for t in &times[1..n - 1] {
+                    let just_before = c.angular_velocity(t - 1e-9);
+                    prop_assert!((just_before - c.angular_velocity(*t)).length() < 1e-4);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn natural_ends_have_no_curvature() {
+        let c = Curve::catmull_rom(Kind::Vector, 1, vec![0.0, 0.5, 2.0], vec![0.0, 3.0, -1.0]).unwrap();
+        let mut d = [[0.0]; 4];
+        for (t, d) in [0.0, 1e-6, 2.0 - 2e-6, 2.0 - 1e-6].into_iter().zip(&mut d) {
+            c.derivative(t, d);
+        }
+        assert!(((d[1][0] - d[0][0]) / 1e-6).abs() < 1e-3);
+        assert!(((d[3][0] - d[2][0]) / 1e-6).abs() < 1e-3);
+        let line = Curve::catmull_rom(Kind::Vector, 1, vec![0.0, 2.0], vec![1.0, 5.0]).unwrap();
+        assert_eq!(line.scalar(0.5), 2.0);
+        assert_eq!(Curve::catmull_rom(Kind::Vector, 1, vec![1.0], vec![4.0]).unwrap().scalar(9.0), 4.0);
+    }
+
+    #[test]
+    fn kochanek_and_bartels_formulas() {
+        let keys = |shape: Tcb| {
+            let shape = [Tcb::default(), shape, Tcb::default()];
+            Curve::kochanek_bartels(Kind::Vector, 1, vec![0.0, 1.0, 3.0], vec![0.0, 2.0, 8.0], &shape)
+                .unwrap()
+        };
+        let at = |shape| {
+            let c = keys(shape);
+            let (arriving, leaving) = tangents(&c);
+            (arriving[1], leaving[1])
+        };
+        // The paper's differences are 2 and 6; its adjusted tangents, per second, are divided by (1 + 2) / 2.
+        let close = |a: (f64, f64), b: (f64, f64)| (a.0 - b.0).abs() < 1e-14 && (a.1 - b.1).abs() < 1e-14;
+        assert!(close(at(Tcb::default()), (8.0 / 3.0, 8.0 / 3.0)));
+        assert!(close(at(Tcb { tension: 1.0, ..Tcb::default() }), (0.0, 0.0)));
+        // Continuity -1: each side heads straight along its own difference.
+        assert!(close(at(Tcb { continuity: -1.0, ..Tcb::default() }), (4.0 / 3.0, 4.0)));
+        assert!(close(at(Tcb { bias: 1.0, ..Tcb::default() }), (4.0 / 3.0, 4.0 / 3.0)));
+        assert!(close(at(Tcb { bias: -1.0, ..Tcb::default() }), (4.0, 4.0)));
+    }
+
+    #[test]
+    fn signs_become_continuous_with_their_tangents() {
+        let q = [[0.0, 0.0, 0.0, 1.0], [0.0, 0.0, -0.6, -0.8], [0.0, 0.0, 1.0, 0.0]].concat();
+        let marks: Vec<f64> = (0..12).map(f64::from).collect();
+        let segments = Segments::Cubic { arriving: marks.clone(), leaving: marks };
+        let mut c = Curve::new(Kind::Rotation, 4, vec![0.0, 1.0, 2.0], q, segments).unwrap();
+        c.make_continuous();
+        assert_eq!(c.values()[4..8], [-0.0, -0.0, 0.6, 0.8]);
+        assert_eq!(c.values()[8..], [0.0, 0.0, 1.0, 0.0]);
+        let (arriving, leaving) = tangents(&c);
+        assert_eq!((arriving[5], leaving[6], leaving[9]), (-5.0, -6.0, 9.0));
+    }
+
+    #[test]
+    fn keys_too_steep_for_a_tangent_are_refused() {
+        let steep = Curve::catmull_rom(Kind::Vector, 1, vec![0.0, 1e-300, 1.0], vec![0.0, 1e300, 0.0]);
+        assert!(matches!(steep, Err(CurveError::NotFinite { .. })));
+    }
+}

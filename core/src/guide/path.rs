@@ -22,6 +22,8 @@ pub struct Path {
 struct Span {
     start: f64,
     end: f64,
+    /// 1 / (end - start), or 0 for a span without length.
+    per_second: f64,
     /// Position = p0 + u (p1 + u (p2 + u p3)), u in [0, 1].
     position: [DVec3; 4],
     /// Orientation = exp(u (r1 + u (r2 + u r3))) q0.
@@ -54,39 +56,38 @@ impl Path {
         Path { spans: vec![Span::still(0.0, 0.0, &placement)], keys: vec![0.0] }
     }
 
-    /// Compiles `sample` between the `breaks` (s, increasing): times at which it may bend or jump. It must be
-    /// smooth in between and continuous from the right.
+    /// Compiles `sample` between the `breaks` (s, increasing): times at which it may bend, and jump if `steps`.
+    /// It must be smooth in between and continuous from the right. `at_breaks` are its values there.
     pub fn compile(
         breaks: &[f64],
+        at_breaks: &[Placement],
         keys: Vec<f64>,
         accuracy: Accuracy,
+        steps: bool,
         sample: impl Fn(f64) -> Placement,
     ) -> Path {
         let mut spans = Vec::with_capacity(breaks.len());
-        let mut from = None;
-        for pair in breaks.windows(2) {
-            let (start, end) = (pair[0], pair[1]);
-            let first = from.unwrap_or_else(|| sample(start));
-            let next = sample(end);
-            let left = sample(end - (end - start) * LEFT_OF_KEY);
+        for (times, ends) in breaks.windows(2).zip(at_breaks.windows(2)) {
+            let (start, end) = (times[0], times[1]);
+            let (first, next) = (ends[0], ends[1]);
+            let left = if steps { sample(end - (end - start) * LEFT_OF_KEY) } else { next };
             // Continuous keys use the key itself, so that the path runs through it exactly.
             let gap = (next.position - left.position).length();
-            let steps = gap > 1e-6 * (next.position - first.position).length() + accuracy.position
+            let jumps = gap > 1e-6 * (next.position - first.position).length() + accuracy.position
                 || rotation::distance(next.rotation, left.rotation) > 10.0 * accuracy.rotation;
             split(
                 &mut spans,
                 &sample,
                 accuracy,
                 (start, first),
-                (end, if steps { left } else { next }),
+                (end, if jumps { left } else { next }),
                 MOST_SPLITS,
             );
-            from = Some(next);
         }
-        match (breaks.last(), from) {
-            (Some(&end), Some(last)) => spans.push(Span::still(end, end, &last)),
-            (Some(&only), None) => spans.push(Span::still(only, only, &sample(only))),
-            (None, _) => spans.push(Span::still(0.0, 0.0, &sample(0.0))),
+        // The end holds, and so does a path without any length.
+        match (breaks.last(), at_breaks.last()) {
+            (Some(&end), Some(last)) => spans.push(Span::still(end, end, last)),
+            _ => spans.push(Span::still(0.0, 0.0, &sample(0.0))),
         }
         Path { spans, keys }
     }
@@ -192,12 +193,13 @@ fn split(
 ) {
     let h = t1 - t0;
     let span = Span::through(t0, t1, &a, &sample(t0 + h / 3.0), &sample(t0 + h * (2.0 / 3.0)), &b);
+    // Where a cubic through these four points strays most.
     let misses = |u: f64| {
         let (is, should) = (span.at(t0 + h * u), sample(t0 + h * u));
         (is.position - should.position).length() > accuracy.position
             || rotation::distance(is.rotation, should.rotation) > accuracy.rotation
     };
-    if splits == 0 || !(misses(0.5) || misses(1.0 / 6.0) || misses(5.0 / 6.0)) {
+    if splits == 0 || !(misses(1.0 / 6.0) || misses(5.0 / 6.0)) {
         spans.push(span);
         return;
     }
@@ -212,6 +214,7 @@ impl Span {
         Span {
             start,
             end,
+            per_second: 0.0,
             position: [p.position, DVec3::ZERO, DVec3::ZERO, DVec3::ZERO],
             orientation: p.rotation,
             turn: [DVec3::ZERO; 3],
@@ -241,6 +244,7 @@ impl Span {
         Span {
             start,
             end,
+            per_second: 1.0 / h,
             position: [a.position, p1, p2, p3],
             orientation: a.rotation,
             turn,
@@ -253,13 +257,12 @@ impl Span {
     #[inline]
     fn rotation_at(&self, u: f64) -> DQuat {
         let [r1, r2, r3] = self.turn;
-        (rotation::exp((r1 + (r2 + r3 * u) * u) * u) * self.orientation).normalize()
+        rotation::renormalize(rotation::exp((r1 + (r2 + r3 * u) * u) * u) * self.orientation)
     }
 
     #[inline]
     fn at(&self, time: f64) -> Placement {
-        let h = self.end - self.start;
-        let u = if h > 0.0 { ((time - self.start) / h).clamp(0.0, 1.0) } else { 0.0 };
+        let u = ((time - self.start) * self.per_second).clamp(0.0, 1.0);
         let [p0, p1, p2, p3] = self.position;
         Placement {
             position: p0 + (p1 + (p2 + p3 * u) * u) * u,
@@ -295,6 +298,11 @@ mod tests {
     use super::*;
     use std::f64::consts::PI;
 
+    fn compiled(breaks: &[f64], keys: Vec<f64>, f: impl Fn(f64) -> Placement) -> Path {
+        let at: Vec<Placement> = breaks.iter().map(|&t| f(t)).collect();
+        Path::compile(breaks, &at, keys, FINE, true, f)
+    }
+
     const FINE: Accuracy = Accuracy { position: 1e-7, rotation: 1e-7 };
 
     #[test]
@@ -303,7 +311,7 @@ mod tests {
             position: DVec3::new(t * t * t, 2.0 - t, t * t),
             rotation: rotation::exp(DVec3::Y * (0.3 * t)),
         };
-        let path = Path::compile(&[0.0, 2.0], vec![0.0, 2.0], FINE, f);
+        let path = compiled(&[0.0, 2.0], vec![0.0, 2.0], f);
         assert_eq!(path.len(), 2); // and the still end
         for i in 0..=20 {
             let t = f64::from(i) * 0.1;
@@ -324,7 +332,7 @@ mod tests {
                 rotation: parent * rotation::exp(DVec3::X * (3.0 * t * t)),
             }
         };
-        let path = Path::compile(&[0.0, 1.0, 2.0], vec![], FINE, f);
+        let path = compiled(&[0.0, 1.0, 2.0], vec![], f);
         for i in 0..=200 {
             let t = f64::from(i) * 0.01;
             assert!((path.placement(t).position - f(t).position).length() < 4e-7, "{t}");
@@ -338,7 +346,7 @@ mod tests {
             position: DVec3::X * if t < 1.0 { 0.0 } else { 5.0 },
             rotation: DQuat::IDENTITY,
         };
-        let path = Path::compile(&[0.0, 1.0, 2.0], vec![], FINE, f);
+        let path = compiled(&[0.0, 1.0, 2.0], vec![], f);
         assert_eq!(path.placement(0.999).position.x, 0.0);
         assert_eq!(path.placement(1.0).position.x, 5.0);
     }
@@ -349,7 +357,7 @@ mod tests {
             position: DVec3::new(t.sin(), t * t, (3.0 * t).cos()),
             rotation: rotation::exp(DVec3::new(t.sin(), t, 0.0)),
         };
-        let path = Path::compile(&[0.0, PI], vec![], FINE, f);
+        let path = compiled(&[0.0, PI], vec![], f);
         let mut hint = 0;
         for i in 0..1000 {
             let (t, dt) = (PI * f64::from(i) / 1000.0, PI / 1000.0);
@@ -366,7 +374,7 @@ mod tests {
     #[test]
     fn more_than_half_a_turn_between_keys_is_not_folded() {
         let f = |t: f64| Placement { position: DVec3::ZERO, rotation: rotation::exp(DVec3::Z * (5.5 * t)) };
-        let path = Path::compile(&[0.0, 1.0], vec![], FINE, f);
+        let path = compiled(&[0.0, 1.0], vec![], f);
         assert!(rotation::distance(path.placement(0.5).rotation, f(0.5).rotation) < 1e-12);
     }
 }

@@ -46,6 +46,15 @@ pub struct Reach {
     pub distance: f64,
     /// Radians.
     pub angle: f64,
+    /// Cosine of half the angle: two orientations are within it when their quaternions' product is above this.
+    cos_half_angle: f64,
+}
+
+impl Reach {
+    /// A base distance (m) and angle (rad).
+    pub fn new(distance: f64, angle: f64) -> Reach {
+        Reach { distance, angle, cos_half_angle: libm::cos(0.5 * angle.min(std::f64::consts::PI)) }
+    }
 }
 
 /// The search ends when it is within this share of the base distance: far below what a pixel shows.
@@ -67,6 +76,14 @@ impl Tracker {
             metric = metric.max(rotation::distance(point.rotation, body.rotation) / reach.angle);
         }
         metric
+    }
+
+    /// Whether a body is within the base distance of a point: the metric is at most 1, without computing an angle.
+    #[inline]
+    pub fn within(&self, reach: Reach, body: &Placement, point: &Placement) -> bool {
+        (!self.position
+            || (point.position - body.position).length_squared() <= reach.distance * reach.distance)
+            && (!self.orientation || point.rotation.dot(body.rotation).abs() >= reach.cos_half_angle)
     }
 
     /// Moves the target forward, at most to `limit` (s), to the first point at the base distance from `body`
@@ -153,10 +170,12 @@ mod tests {
     fn path(points: &[DVec3]) -> Path {
         let breaks: Vec<f64> = (0..points.len()).map(|i| i as f64).collect();
         let fine = Accuracy { position: 1e-9, rotation: 1e-9 };
-        Path::compile(&breaks, breaks.clone(), fine, |t| {
+        let along = |t: f64| {
             let i = (t.floor() as usize).min(points.len() - 2);
             at(points[i].lerp(points[i + 1], t - i as f64))
-        })
+        };
+        let at_breaks: Vec<Placement> = points.iter().map(|p| at(*p)).collect();
+        Path::compile(&breaks, &at_breaks, breaks.clone(), fine, false, along)
     }
 
     #[test]
@@ -164,7 +183,7 @@ mod tests {
         // Out and back beside itself: a search that only looks at the far end would skip the whole loop.
         let p = path(&[DVec3::ZERO, DVec3::X * 10.0, DVec3::new(10.0, 0.1, 0.0), DVec3::new(0.0, 0.1, 0.0)]);
         let mut target = Target { parameter: 0.0, span: 0 };
-        let reach = Reach { distance: 1.0, angle: 1.0 };
+        let reach = Reach::new(1.0, 1.0);
         tracker().reach_forward(&p, reach, &at(DVec3::ZERO), &mut target, 3.0);
         assert!((target.parameter - 0.1).abs() < 1e-8, "{}", target.parameter);
     }
@@ -173,7 +192,7 @@ mod tests {
     fn a_body_pushed_back_leaves_the_target_where_it_is() {
         let p = path(&[DVec3::ZERO, DVec3::X * 10.0]);
         let mut target = Target { parameter: 0.5, span: 0 };
-        tracker().reach_forward(&p, Reach { distance: 1.0, angle: 1.0 }, &at(DVec3::ZERO), &mut target, 1.0);
+        tracker().reach_forward(&p, Reach::new(1.0, 1.0), &at(DVec3::ZERO), &mut target, 1.0);
         assert_eq!(target.parameter, 0.5);
     }
 
@@ -181,13 +200,7 @@ mod tests {
     fn the_end_of_the_path_is_reached_exactly() {
         let p = path(&[DVec3::ZERO, DVec3::X * 10.0]);
         let mut target = Target { parameter: 0.95, span: 0 };
-        tracker().reach_forward(
-            &p,
-            Reach { distance: 1.0, angle: 1.0 },
-            &at(DVec3::X * 9.9),
-            &mut target,
-            1.0,
-        );
+        tracker().reach_forward(&p, Reach::new(1.0, 1.0), &at(DVec3::X * 9.9), &mut target, 1.0);
         assert_eq!(target.parameter, 1.0);
     }
 

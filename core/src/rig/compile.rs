@@ -38,6 +38,7 @@ pub fn compile(scene: &Scene, setup: &Setup, clip: Option<&Clip>) -> Result<Comp
         scene,
         setup,
         pose: &pose,
+        children: scene.children(),
         start: range.start(),
         mpu: setup.world.metres_per_unit,
         paths: Vec::new(),
@@ -67,8 +68,13 @@ pub fn compile(scene: &Scene, setup: &Setup, clip: Option<&Clip>) -> Result<Comp
     Ok(Compiled { rig, mass_notes: notes, warnings })
 }
 
-/// The node that a set-up means by a name or `#index`.
-pub fn resolve_node(scene: &Scene, name: &str, place: &str) -> Result<usize, SetupError> {
+/// The node that a set-up means by a name or `#index`; `names` from [`Scene::by_name`].
+pub fn resolve_node(
+    scene: &Scene,
+    names: &HashMap<&str, Vec<usize>>,
+    name: &str,
+    place: &str,
+) -> Result<usize, SetupError> {
     if let Some(index) = name.strip_prefix('#').and_then(|n| n.parse::<usize>().ok()) {
         return match index < scene.nodes.len() {
             true => Ok(index),
@@ -78,16 +84,15 @@ pub fn resolve_node(scene: &Scene, name: &str, place: &str) -> Result<usize, Set
             )),
         };
     }
-    let mut same = (0..scene.nodes.len()).filter(|&i| scene.nodes[i].name == name);
-    match (same.next(), same.next()) {
-        (Some(i), None) => Ok(i),
-        (Some(a), Some(b)) => Err(SetupError::new(
+    match names.get(name).map(Vec::as_slice) {
+        Some([only]) => Ok(*only),
+        Some([a, b, ..]) => Err(SetupError::new(
             place,
             format!(
                 "the scene has several nodes called \"{name}\"; write \"#{a}\" or \"#{b}\" for the one you mean"
             ),
         )),
-        (None, _) => {
+        _ => {
             let meant =
                 setup::nearest(name, scene.nodes.iter().map(|n| n.name.as_str()).filter(|n| !n.is_empty()));
             let remedy = meant
@@ -98,10 +103,11 @@ pub fn resolve_node(scene: &Scene, name: &str, place: &str) -> Result<usize, Set
 }
 
 fn resolve_bodies(scene: &Scene, setup: &Setup) -> Result<HashMap<usize, usize>, SetupError> {
+    let names = scene.by_name();
     let mut bodies = HashMap::new();
     for (b, body) in setup.bodies.iter().enumerate() {
         let place = format!("bodies[{b}].node");
-        let node = resolve_node(scene, &body.node, &place)?;
+        let node = resolve_node(scene, &names, &body.node, &place)?;
         if let Some(other) = bodies.insert(node, b) {
             return Err(SetupError::new(
                 place,
@@ -125,6 +131,7 @@ struct Compiler<'a> {
     scene: &'a Scene,
     setup: &'a Setup,
     pose: &'a Pose<'a>,
+    children: Vec<Vec<usize>>,
     start: f64,
     mpu: f64,
     paths: Vec<Path>,
@@ -214,16 +221,17 @@ impl Compiler<'_> {
     }
 
     /// The path of something, in the world or as seen from something else.
-    fn path(&mut self, node: usize, breaks: Vec<f64>, sample: impl Fn(f64) -> Placement) -> usize {
+    fn path(&mut self, node: usize, sample: impl Fn(f64) -> Placement) -> usize {
+        let (breaks, steps) = self.pose.breaks(node);
         let keys = self.pose.keys(node);
-        let extent = breaks
-            .iter()
-            .map(|&t| sample(t).position)
-            .fold((DVec3::INFINITY, DVec3::NEG_INFINITY), |(lo, hi), p| (lo.min(p), hi.max(p)));
+        let at_breaks: Vec<Placement> = breaks.iter().map(|&t| sample(t)).collect();
+        let extent = at_breaks.iter().fold((DVec3::INFINITY, DVec3::NEG_INFINITY), |(lo, hi), p| {
+            (lo.min(p.position), hi.max(p.position))
+        });
         // A ten-millionth of how far it goes: far below the f32 that files store.
         let size = (extent.1 - extent.0).length().max(1e-6);
         let accuracy = Accuracy { position: 1e-7 * size, rotation: 1e-6 };
-        self.paths.push(Path::compile(&breaks, keys, accuracy, sample));
+        self.paths.push(Path::compile(&breaks, &at_breaks, keys, accuracy, steps, sample));
         self.paths.len() - 1
     }
 
@@ -231,29 +239,29 @@ impl Compiler<'_> {
         let (scene, pose) = (self.scene, self.pose);
         let body = &self.setup.bodies[b];
         let place = format!("bodies[{b}] {}", scene.label(node));
-        let (properties, how) = mass(scene, pose, node, body, &place, self.mpu)?;
+        let (properties, how) = mass(scene, pose, &self.children, node, body, &place, self.mpu)?;
         let (inertia, axes) = properties.principal();
         // A solid that only turns is held at its node's origin, so that is what it turns about.
         let center = if body.simulate == Parts::Orientation { DVec3::ZERO } else { properties.center };
         let offset = Placement { position: center, rotation: axes };
         let world_of = |n: usize, offset: Placement| move |t: f64| pose.placement_at(n, t).then(&offset);
 
-        let keys = self.path(node, pose.breaks(node), world_of(node, offset));
+        let keys = self.path(node, world_of(node, offset));
         let carrier = std::iter::successors(scene.nodes[node].parent, |&p| scene.nodes[p].parent)
             .find_map(|p| self.solid_of_node.get(&p).copied());
         // The keyed pose as seen from the nearest simulated ancestor, else from the parent.
         let in_carrier = carrier.map(|s| {
             let (of, its) = (self.solids[s].node, self.solids[s].offset);
             let (mine, theirs) = (world_of(node, offset), world_of(of, its));
-            (self.path(node, pose.breaks(node), move |t| theirs(t).to(&mine(t))), Frame::Solid(s))
+            (self.path(node, move |t| theirs(t).to(&mine(t))), Frame::Solid(s))
         });
         let hold = in_carrier.unwrap_or((keys, Frame::World));
         let (guide_path, frame) = match (body.guide.space, in_carrier, scene.nodes[node].parent) {
             (Space::Parent, Some(relative), _) => relative,
             (Space::Parent, None, Some(parent)) => {
                 let (mine, theirs) = (world_of(node, offset), world_of(parent, Placement::IDENTITY));
-                let theirs_path = self.path(parent, pose.breaks(parent), theirs);
-                let path = self.path(node, pose.breaks(node), move |t| theirs(t).to(&mine(t)));
+                let theirs_path = self.path(parent, theirs);
+                let path = self.path(node, move |t| theirs(t).to(&mine(t)));
                 (path, Frame::Keys(theirs_path))
             }
             _ => (keys, Frame::World),
@@ -292,6 +300,7 @@ impl Compiler<'_> {
             label: scene.label(node),
             mass: properties.mass,
             inertia,
+            per_inertia: inertia.recip(),
             radius: properties.radius,
             offset,
             simulate: body.simulate,
@@ -300,7 +309,7 @@ impl Compiler<'_> {
             frame,
             position_target,
             rotation_target,
-            settings,
+            settings: Box::new(settings),
             groups,
             keyed: false,
             start,
@@ -433,12 +442,13 @@ impl Compiler<'_> {
     }
 
     fn waits(&mut self, bodies: &HashMap<usize, usize>) -> Result<Vec<WaitLink>, SetupError> {
+        let names = self.scene.by_name();
         let mut links = Vec::new();
         for (solid, s) in self.solids.iter().enumerate() {
             let b = bodies[&s.node];
             for (w, wait) in self.setup.bodies[b].guide.waits.iter().enumerate() {
                 let place = format!("bodies[{b}] {}.guide.waits[{w}]", s.label);
-                let other = resolve_node(self.scene, &wait.for_node, &place)?;
+                let other = resolve_node(self.scene, &names, &wait.for_node, &place)?;
                 let target_of = |solid: Option<&usize>| solid.and_then(|&s| self.targets_of(s).next());
                 let Some(awaited) = target_of(self.solid_of_node.get(&other)) else {
                     return Err(SetupError::new(

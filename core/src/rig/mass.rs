@@ -8,11 +8,13 @@ use glam::{DMat3, DVec3};
 /// Density of water, and nearly of living things, kg/m^3.
 const DEFAULT_DENSITY: f64 = 1000.0;
 
-/// Mass properties of `body` on `node` in the axes of its placement, at the pose's evaluated time; and a note on
+/// Mass properties of `body` on `node` (`children`: [`Scene::children`]) in the axes of its placement, at the pose's evaluated time; and a note on
 /// how they were found.
+#[allow(clippy::too_many_arguments)]
 pub fn mass(
     scene: &Scene,
     pose: &Pose,
+    children: &[Vec<usize>],
     node: usize,
     body: &Body,
     place: &str,
@@ -28,7 +30,7 @@ pub fn mass(
     positive("density", body.density)?;
     let density =
         body.density.unwrap_or(DEFAULT_DENSITY) * (metres_per_unit * metres_per_unit * metres_per_unit);
-    let (mut m, how) = from_shape(scene, pose, node, body.shape, density, place)?;
+    let (mut m, how) = from_shape(scene, pose, children, node, body.shape, density, place)?;
     if let Some(mass) = body.mass {
         m = m.with_mass(mass);
     }
@@ -67,6 +69,7 @@ pub fn mass(
 fn from_shape(
     scene: &Scene,
     pose: &Pose,
+    children: &[Vec<usize>],
     node: usize,
     wanted: Shape,
     density: f64,
@@ -85,7 +88,7 @@ fn from_shape(
                 format!("{} has no mesh", scene.label(node)),
             ));
         }
-        let radius = reach_of_children(scene, pose, node);
+        let radius = reach_of_children(scene, pose, children, node);
         let ball = Primitive { center: DVec3::ZERO, kind: Kind::Sphere(radius) };
         return Ok((
             ball.mass_properties(density),
@@ -161,13 +164,10 @@ fn given(shape: Shape, place: &str) -> Result<Option<Primitive>, SetupError> {
 }
 
 /// Half the mean distance to the children, or to the parent, or to nothing: a size for bones and empties.
-fn reach_of_children(scene: &Scene, pose: &Pose, node: usize) -> f64 {
+fn reach_of_children(scene: &Scene, pose: &Pose, children: &[Vec<usize>], node: usize) -> f64 {
     let at = |i: usize| pose.world(i).translation;
-    let mut lengths: Vec<f64> = (0..scene.nodes.len())
-        .filter(|&i| scene.nodes[i].parent == Some(node))
-        .map(|i| (at(i) - at(node)).length())
-        .filter(|l| *l > 0.0)
-        .collect();
+    let mut lengths: Vec<f64> =
+        children[node].iter().map(|&i| (at(i) - at(node)).length()).filter(|l| *l > 0.0).collect();
     if lengths.is_empty() {
         lengths.extend(scene.nodes[node].parent.map(|p| (at(p) - at(node)).length()).filter(|l| *l > 0.0));
     }

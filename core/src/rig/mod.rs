@@ -45,6 +45,8 @@ pub struct Solid {
     pub mass: f64,
     /// Principal moments, kg unit^2.
     pub inertia: DVec3,
+    /// One over each of them.
+    pub per_inertia: DVec3,
     /// Radius of a ball of the same volume, scene units.
     pub radius: f64,
     /// The solid's frame (centre of mass, principal axes) in the node's.
@@ -61,8 +63,8 @@ pub struct Solid {
     pub position_target: Option<usize>,
     /// Target of the orientation, if it is guided.
     pub rotation_target: Option<usize>,
-    /// Actuator settings.
-    pub settings: Settings,
+    /// Actuator settings; boxed, since a step reads everything here but these.
+    pub settings: Box<Settings>,
     /// Groups it is a member of.
     pub groups: Vec<usize>,
     /// Whether a setting or a factor changes over time.

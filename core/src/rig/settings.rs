@@ -168,7 +168,7 @@ impl Settings {
             compensation: at(Setting::Compensation) * compensation,
             keep_up: at(Setting::KeepUp),
             blend: (at(Setting::Blend) * blend).clamp(0.0, 1.0),
-            reach: Reach { distance: at(Setting::BaseDistance), angle: at(Setting::BaseAngle) },
+            reach: Reach::new(at(Setting::BaseDistance), at(Setting::BaseAngle)),
         }
     }
 }

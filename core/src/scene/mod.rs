@@ -7,6 +7,7 @@ pub use pose::{Placement, Pose};
 
 use crate::curve::Curve;
 use glam::{DAffine3, DMat4, DQuat, DVec3};
+use std::collections::{HashMap, HashSet};
 
 /// A whole scene in SI units, Y up.
 #[derive(Clone, Debug, Default)]
@@ -150,6 +151,11 @@ impl Clip {
             .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
     }
 
+    /// Nodes and properties that have a curve. For asking about many nodes.
+    pub fn keyed(&self) -> HashSet<(usize, Property)> {
+        self.channels.iter().map(|c| (c.node, c.property)).collect()
+    }
+
     /// The curve on a node's property, if there is one.
     pub fn curve(&self, node: usize, property: Property) -> Option<&Curve> {
         self.channels.iter().find(|c| c.node == node && c.property == property).map(|c| &c.curve)
@@ -165,6 +171,15 @@ impl Scene {
         }
     }
 
+    /// Nodes by name: every index that has it, in order. For looking up many names.
+    pub fn by_name(&self) -> HashMap<&str, Vec<usize>> {
+        let mut names: HashMap<&str, Vec<usize>> = HashMap::with_capacity(self.nodes.len());
+        for (i, node) in self.nodes.iter().enumerate().filter(|(_, n)| !n.name.is_empty()) {
+            names.entry(node.name.as_str()).or_default().push(i);
+        }
+        names
+    }
+
     /// The node of that name. The first one, when a name is used twice.
     pub fn find(&self, name: &str) -> Option<usize> {
         self.nodes.iter().position(|n| n.name == name)
@@ -175,16 +190,22 @@ impl Scene {
         self.clips.iter().position(|c| c.name == name)
     }
 
-    /// Node indices with every parent before its children. Assumes there is no cycle: readers check that.
-    pub fn parents_first(&self) -> Vec<usize> {
+    /// The children of every node.
+    pub fn children(&self) -> Vec<Vec<usize>> {
         let mut children = vec![Vec::new(); self.nodes.len()];
-        let mut order = Vec::with_capacity(self.nodes.len());
         for (i, node) in self.nodes.iter().enumerate() {
-            match node.parent {
-                Some(p) => children[p].push(i),
-                None => order.push(i),
+            if let Some(p) = node.parent {
+                children[p].push(i);
             }
         }
+        children
+    }
+
+    /// Node indices with every parent before its children. Assumes there is no cycle: readers check that.
+    pub fn parents_first(&self) -> Vec<usize> {
+        let children = self.children();
+        let mut order = Vec::with_capacity(self.nodes.len());
+        order.extend((0..self.nodes.len()).filter(|&i| self.nodes[i].parent.is_none()));
         let mut next = 0;
         while next < order.len() {
             order.extend_from_slice(&children[order[next]]);

@@ -1,7 +1,7 @@
 //! A keyed scene at a moment: local channels from the curves, world placements down the hierarchy.
 
 use super::{Channels, Clip, Local, Property, Scene};
-use crate::curve::Curve;
+use crate::curve::{Curve, Segments};
 use crate::rotation;
 use crate::setup::Parts;
 use glam::{DAffine3, DMat3, DQuat, DVec3};
@@ -192,21 +192,24 @@ impl<'a> Pose<'a> {
         }
     }
 
-    /// Times (s) at which the node's placement may bend or jump: keys of its own and of its ancestors, in order.
-    pub fn breaks(&self, node: usize) -> Vec<f64> {
+    /// Times (s) at which the node's placement may bend or jump: keys of its own and of its ancestors, in order;
+    /// and whether any of them steps.
+    pub fn breaks(&self, node: usize) -> (Vec<f64>, bool) {
         let mut times = Vec::new();
+        let mut steps = false;
         let mut at = Some(node);
         while let Some(i) = at {
             let c = &self.curves[i];
             let own = if i == node { None } else { c.scale };
             for curve in [c.translation, c.rotation, own].into_iter().flatten() {
                 times.extend_from_slice(curve.times());
+                steps |= *curve.segments() == Segments::Step;
             }
             at = self.scene.nodes[i].parent;
         }
         times.sort_by(f64::total_cmp);
         times.dedup();
-        times
+        (times, steps)
     }
 
     /// Times of the node's own keys (s): of its translation, else of its rotation.

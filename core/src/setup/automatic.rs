@@ -7,7 +7,7 @@
 use super::{Behaviour, Body, Parts, Setup, SetupError, Space, nearest};
 use crate::rig::frame_rate;
 use crate::scene::{Clip, Local, Property, Scene};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Why a node is, or is not, simulated.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,9 +51,10 @@ pub fn choose_clip<'a>(
 /// The choice for every node that the clip moves, with the reason.
 pub fn explain(scene: &Scene, clip: &Clip) -> Vec<Choice> {
     let joints: HashSet<usize> = scene.skins.iter().flat_map(|s| s.joints.iter().copied()).collect();
+    let curves = clip.keyed();
     let mut choices = Vec::new();
     for node in scene.parents_first() {
-        let keyed = |p| clip.curve(node, p).is_some();
+        let keyed = |p| curves.contains(&(node, p));
         let moves = [Property::Translation, Property::Rotation].into_iter().any(keyed);
         let other = [Property::Scale, Property::Weights].into_iter().any(keyed);
         let (behaviour, because) = if moves && matches!(scene.nodes[node].local, Local::Matrix(_)) {
@@ -78,11 +79,9 @@ fn has_joint_parent(scene: &Scene, joints: &HashSet<usize>, node: usize) -> bool
 }
 
 /// How a set-up refers to a node: by name where that is clear, else by index.
-fn reference(scene: &Scene, node: usize) -> String {
+fn reference(scene: &Scene, names: &HashMap<&str, Vec<usize>>, node: usize) -> String {
     let name = &scene.nodes[node].name;
-    let clear = !name.is_empty()
-        && !name.starts_with('#')
-        && scene.nodes.iter().filter(|n| n.name == *name).count() == 1;
+    let clear = !name.starts_with('#') && names.get(name.as_str()).is_some_and(|n| n.len() == 1);
     if clear { name.clone() } else { format!("#{node}") }
 }
 
@@ -103,10 +102,11 @@ pub fn automatic(scene: &Scene, clip: Option<&str>) -> Result<Setup, SetupError>
         setup.world.metres_per_unit = if size > 100.0 * CENTIMETRES_FROM { 0.001 } else { 0.01 };
     }
     let joints: HashSet<usize> = scene.skins.iter().flat_map(|s| s.joints.iter().copied()).collect();
+    let names = scene.by_name();
     let mut guided: HashSet<usize> = HashSet::new();
     for choice in explain(scene, clip).into_iter().filter(|c| c.behaviour == Behaviour::Guided) {
         let node = choice.node;
-        let mut body = Body::new(reference(scene, node));
+        let mut body = Body::new(reference(scene, &names, node));
         let ancestors = std::iter::successors(scene.nodes[node].parent, |&p| scene.nodes[p].parent);
         if ancestors.into_iter().any(|p| guided.contains(&p)) {
             body.guide.space = Space::Parent;

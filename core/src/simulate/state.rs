@@ -1,6 +1,6 @@
 //! What a step changes, and the scratch it works in.
 
-use crate::actuator::{Cached, Memory};
+use crate::actuator::{Kept, Memory};
 use crate::dynamics::top;
 use crate::guide::Target;
 use crate::rig::{Drive, Frame, Rig};
@@ -60,7 +60,7 @@ pub struct TargetState {
 #[derive(Clone, Debug, Default)]
 pub struct Workspace {
     pub(super) drives: Vec<Drive>,
-    pub(super) responses: Vec<[Cached; 2]>,
+    pub(super) responses: Vec<Kept>,
     pub(super) limits: Vec<f64>,
     pub(super) air: super::air::Air,
 }
@@ -70,7 +70,7 @@ impl Workspace {
     pub fn new(rig: &Rig) -> Workspace {
         Workspace {
             drives: (0..rig.solids.len()).map(|i| rig.drive(i, rig.range.start())).collect(),
-            responses: vec![[Cached::default(); 2]; rig.solids.len()],
+            responses: vec![Kept::default(); rig.solids.len()],
             limits: vec![f64::INFINITY; rig.trackers.len()],
             air: super::air::Air::new(rig),
         }

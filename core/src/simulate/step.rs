@@ -20,13 +20,14 @@ pub fn step(rig: &Rig, state: &mut State, work: &mut Workspace, dt: f64) {
     let (from, to) = (state.time, state.time + dt);
     // Physics may run slower or faster than the keys.
     let h = dt * rig.world.time_scale.at(from);
+    let times = Times { to, dt, h, per_h: if h > 0.0 { 1.0 / h } else { 0.0 } };
     work.air.update(rig, from);
     for (i, _) in rig.solids.iter().enumerate().filter(|(_, s)| s.keyed) {
         work.drives[i] = rig.drive(i, from);
     }
     hold_waiting(rig, state, work);
     for i in 0..rig.solids.len() {
-        step_solid(rig, state, work, i, Times { to, dt, h });
+        step_solid(rig, state, work, i, times);
     }
     state.time = to;
 }
@@ -52,6 +53,8 @@ struct Times {
     dt: f64,
     /// Physical seconds.
     h: f64,
+    /// 1 / h, or 0 when physics stands still.
+    per_h: f64,
 }
 
 fn step_solid(rig: &Rig, state: &mut State, work: &mut Workspace, i: usize, times: Times) {
@@ -88,15 +91,16 @@ fn step_solid(rig: &Rig, state: &mut State, work: &mut Workspace, i: usize, time
     // then the body
     let after = &mut state.solids[i];
     if times.h > 0.0 {
-        let responses = &mut work.responses[i];
+        let cached = &mut work.responses[i];
+        let share = cached.share(drive.compensation, times.h);
         if solid.simulate.position() {
-            after.force.observe(before.velocity * solid.mass, drive.compensation, times.h);
+            after.force.observe(before.velocity * solid.mass, share, times.h);
             let Surroundings { acceleration, drag, wind, .. } = surroundings;
             let (moved, velocity) = move_mass(
                 position_pull,
                 &drive,
                 &mut after.force,
-                &mut responses[0],
+                &mut cached.position,
                 solid.mass,
                 before.velocity,
                 (acceleration, drag, wind),
@@ -106,13 +110,13 @@ fn step_solid(rig: &Rig, state: &mut State, work: &mut Workspace, i: usize, time
             after.velocity = velocity;
         }
         if solid.simulate.orientation() {
-            after.torque.observe(before.momentum, drive.compensation, times.h);
+            after.torque.observe(before.momentum, share, times.h);
             (after.orientation, after.momentum) = turn_body(
                 rotation_pull,
                 &drive,
                 &mut after.torque,
-                &mut responses[1],
-                solid.inertia,
+                &mut cached.rotation,
+                (solid.inertia, solid.per_inertia),
                 (before.orientation, before.momentum),
                 surroundings.spin_drag,
                 times.h,
@@ -123,10 +127,9 @@ fn step_solid(rig: &Rig, state: &mut State, work: &mut Workspace, i: usize, time
         hold(rig, state, i, times);
     }
     let after = &mut state.solids[i];
-    let finite = after.position.is_finite()
-        && after.orientation.is_finite()
-        && after.velocity.is_finite()
-        && after.momentum.is_finite();
+    // One sum that is finite only if all of them are.
+    let sum = after.position + after.velocity + after.momentum;
+    let finite = (sum.x + sum.y + sum.z + after.orientation.length_squared()).is_finite();
     if !finite {
         *after = SolidState { quarantined: true, velocity: DVec3::ZERO, momentum: DVec3::ZERO, ..before };
     }
@@ -152,7 +155,7 @@ fn advance(
         let wanted = (on.parameter + times.dt * tracker.catch_up).min(times.to).min(limit).max(on.parameter);
         let span = path.seek(on.span, wanted);
         let point = path.at(span, wanted);
-        if tracker.metric(drive.reach, &body, &point) <= 1.0 {
+        if tracker.within(drive.reach, &body, &point) {
             *on = crate::guide::Target { parameter: wanted, span };
             target.point = frame.map_or(point, |f| f.then(&point));
             return;
@@ -195,7 +198,7 @@ fn pull_position(
 ) -> Pull {
     let step = new.point.position - old.point.position;
     if tracker.timing == Timing::Timed {
-        let velocity = if times.h > 0.0 { step / times.h } else { DVec3::ZERO };
+        let velocity = step * times.per_h;
         return Pull {
             error: old.point.position - body.position,
             target_velocity: velocity,
@@ -223,14 +226,14 @@ fn pull_rotation(
     let back = body.orientation.conjugate();
     let step = rotation::log(new.point.rotation * old.point.rotation.conjugate());
     if tracker.timing == Timing::Timed {
-        let velocity = if times.h > 0.0 { step / times.h } else { DVec3::ZERO };
+        let velocity = step * times.per_h;
         return Pull {
             error: rotation::log(old.point.rotation * back),
             target_velocity: velocity,
             matched_velocity: velocity * drive.keep_up,
         };
     }
-    let spin = top::angular_velocity(body.orientation, body.momentum, solid.inertia);
+    let spin = top::angular_velocity(body.orientation, body.momentum, solid.per_inertia);
     Pull {
         error: rotation::log(new.point.rotation * back),
         target_velocity: riding(step, body.torque.step_before, spin, old, new),
@@ -264,12 +267,12 @@ fn hold(rig: &Rig, state: &mut State, i: usize, times: Times) {
     let point = path.at(s.hold_span, times.to);
     let point = frame.map_or(point, |f| f.then(&point));
     if !solid.simulate.position() {
-        s.velocity = if times.h > 0.0 { (point.position - s.position) / times.h } else { s.velocity };
+        s.velocity = if times.h > 0.0 { (point.position - s.position) * times.per_h } else { s.velocity };
         s.position = point.position;
     }
     if !solid.simulate.orientation() {
         if times.h > 0.0 {
-            let w = rotation::log(point.rotation * s.orientation.conjugate()) / times.h;
+            let w = rotation::log(point.rotation * s.orientation.conjugate()) * times.per_h;
             s.momentum = top::angular_momentum(point.rotation, w, solid.inertia);
         }
         s.orientation = point.rotation;

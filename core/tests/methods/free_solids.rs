@@ -48,7 +48,8 @@ fn a_torque_free_top_keeps_its_angular_momentum() {
     let momentum = |state: &State| {
         // From orientation and angular velocity, not from what the state happens to store.
         let b = &state.solids[0];
-        let w = sinew_core::dynamics::top::angular_velocity(b.orientation, b.momentum, rig.solids[0].inertia);
+        let w =
+            sinew_core::dynamics::top::angular_velocity(b.orientation, b.momentum, rig.solids[0].per_inertia);
         sinew_core::dynamics::top::angular_momentum(b.orientation, w, rig.solids[0].inertia)
     };
     let start = momentum(&state);

@@ -42,8 +42,8 @@ impl Busyness {
             share.push(sum);
         }
         let calm = if sum > 0.0 && sum.is_finite() { CALM * sum / samples.t[n - 1] } else { 1.0 };
-        for j in 0..n {
-            share[j] = if sum.is_finite() { share[j] } else { 0.0 } + calm * samples.t[j];
+        for (share, t) in share.iter_mut().zip(&samples.t) {
+            *share = if sum.is_finite() { *share } else { 0.0 } + calm * t;
         }
         Busyness { share, acceleration }
     }

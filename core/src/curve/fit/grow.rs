@@ -6,9 +6,11 @@ use super::least_squares::{End, LeastSquares};
 use super::samples::Samples;
 
 /// A segment is cut into at most this many at once: one that is far off says little about how many it needs.
-const MOST_PIECES: usize = 4;
+const MOST_PIECES: usize = 3;
 /// Keys closer than this many samples to a neighbour mark an event and are not moved.
 const EVENT: usize = 2;
+/// How often keys are placed anew, each time with the errors of the last placing.
+const PLACINGS: usize = 2;
 /// Spare keys when spreading: errors differ a little from what their neighbours promise.
 const SPARE: f64 = 1.04;
 
@@ -22,8 +24,8 @@ impl Keys {
     }
 }
 
-/// Solves, and splits segments where they are busy, until every one is within `aim`. It ends: each round adds
-/// keys or pins one to its sample, and with every sample a pinned key nothing is off.
+/// Solves, and splits segments where they are busy, until every one is within `aim` or the channel turns out to
+/// be noise. It ends: each round adds keys or pins one to its sample.
 pub(super) fn grow(
     samples: &Samples,
     keys: &mut Keys,
@@ -65,7 +67,16 @@ pub(super) fn grow(
             return;
         }
         std::mem::swap(&mut keys.keys, &mut next);
+        if is_noise(samples, keys) {
+            return;
+        }
     }
+}
+
+/// Whether a channel needs most of its samples. Cubics that skip a sample here and there would then swing
+/// widely between the others, to save little.
+pub(super) fn is_noise(samples: &Samples, keys: &Keys) -> bool {
+    3 * keys.keys.len() > 2 * samples.count()
 }
 
 /// How many pieces bring an error down by this ratio: it falls with the fourth power of the length.
@@ -82,22 +93,35 @@ pub(super) fn spread(
     busyness: &Busyness,
     aim: f64,
 ) {
-    let mut trial = Keys { keys: vec![keys.keys[0]], ..Keys::default() };
-    let last = keys.keys.len() - 1;
-    let mut from = 0;
-    while from < last {
-        let to = (from + 1..last).find(|&k| stays(keys, k)).unwrap_or(last);
-        place(keys, from, to, busyness, aim, &mut trial.keys);
-        trial.keys.push(keys.keys[to]);
-        from = to;
-    }
-    if trial.keys.len() >= keys.keys.len() {
-        return;
+    let mut trial = placed(keys, busyness, aim);
+    for _ in 0..PLACINGS {
+        if trial.keys.len() >= keys.keys.len() {
+            return;
+        }
+        trial.solve(samples, solver);
+        if trial.errors_sq.iter().all(|&e| e <= aim * aim) {
+            break;
+        }
+        trial = placed(&trial, busyness, aim);
     }
     grow(samples, &mut trial, solver, busyness, aim);
     if trial.keys.len() < keys.keys.len() {
         *keys = trial;
     }
+}
+
+/// The keys that stay, with new ones between them.
+fn placed(keys: &Keys, busyness: &Busyness, aim: f64) -> Keys {
+    let mut out = vec![keys.keys[0]];
+    let last = keys.keys.len() - 1;
+    let mut from = 0;
+    while from < last {
+        let to = (from + 1..last).find(|&k| stays(keys, k)).unwrap_or(last);
+        place(keys, from, to, busyness, aim, &mut out);
+        out.push(keys.keys[to]);
+        from = to;
+    }
+    Keys { keys: out, ..Keys::default() }
 }
 
 fn stays(keys: &Keys, k: usize) -> bool {
@@ -111,11 +135,9 @@ fn place(keys: &Keys, from: usize, to: usize, busyness: &Busyness, aim: f64, out
     // How many segments the work of each one is worth.
     let work = |k: usize| (keys.errors_sq[k].sqrt() / aim).sqrt().sqrt();
     let total: f64 = (from..to).map(work).sum();
-    let pieces = ((total * SPARE).ceil() as usize).max(1);
-    if pieces >= to - from {
-        out.extend_from_slice(&keys.keys[from + 1..to]);
-        return;
-    }
+    // An infinite error asks for more pieces than there are samples.
+    let most = keys.keys[to].sample - keys.keys[from].sample;
+    let pieces = ((total * SPARE).ceil() as usize).clamp(1, most);
     let (mut k, mut done) = (from, 0.0);
     for piece in 1..pieces {
         let goal = total * piece as f64 / pieces as f64;

@@ -117,11 +117,8 @@ impl Cubic {
     #[inline]
     fn at(&self, t: f64) -> Lane {
         let u = (t - self.start) * self.inverse_h;
-        let mut out = [0.0; 4];
-        for i in 0..4 {
-            out[i] = self.c[0][i] + u * (self.c[1][i] + u * (self.c[2][i] + u * self.c[3][i]));
-        }
-        out
+        let [a, b, c, d] = &self.c;
+        std::array::from_fn(|i| a[i] + u * (b[i] + u * (c[i] + u * d[i])))
     }
 }
 

@@ -16,6 +16,9 @@ use super::samples::{Lane, Samples};
 /// smooth motion is pulled off its samples by 1e-5 of its fourth difference only.
 const BENDING: f64 = 1e-5;
 
+/// How many segments' sums are kept: more than a typical fit has keys, little enough to stay in cache.
+const KEPT: usize = 127;
+
 /// What a row of keys does at its two ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
@@ -33,6 +36,10 @@ pub(super) struct LeastSquares {
     right: Vec<Lane>,
     /// Unknown of the arriving tangent, the value and the leaving tangent of each key.
     unknowns: Vec<[Option<usize>; 3]>,
+    /// First and last sample of the segment whose sums are kept in each place.
+    kept: Vec<(usize, usize)>,
+    grams: Vec<[[f64; 4]; 4]>,
+    rights: Vec<Lane>,
 }
 
 impl LeastSquares {
@@ -105,13 +112,59 @@ impl LeastSquares {
 
     fn add_segment(&mut self, samples: &Samples, keys: &Keys, k: usize) {
         let lanes = samples.lanes;
-        let (first, last) = (keys.keys[k].sample, keys.keys[k + 1].sample);
+        let slot = self.sums(samples, keys.keys[k].sample, keys.keys[k + 1].sample);
+        let gram = self.grams[slot];
+        // Value and tangent at the start, value and tangent at the end.
+        let unknown =
+            [self.unknowns[k][1], self.unknowns[k][2], self.unknowns[k + 1][1], self.unknowns[k + 1][0]];
+        for (r, row) in unknown.into_iter().enumerate() {
+            let Some(row) = row else { continue };
+            for lane in 0..lanes {
+                let mut right = self.rights[(slot * 4 + r) * lanes + lane];
+                let given = [
+                    keys.value(k, lanes)[lane],
+                    keys.leaving(k, lanes)[lane],
+                    keys.value(k + 1, lanes)[lane],
+                    keys.arriving(k + 1, lanes)[lane],
+                ];
+                for c in 0..4 {
+                    if unknown[c].is_none() {
+                        for i in 0..4 {
+                            right[i] -= gram[r][c] * given[c][i];
+                        }
+                    }
+                }
+                for (to, from) in self.right[row * lanes + lane].iter_mut().zip(right) {
+                    *to += from;
+                }
+            }
+            for (c, column) in unknown.into_iter().enumerate() {
+                if let Some(column) = column
+                    && row >= column
+                {
+                    self.band[row][3 + column - row] += gram[r][c];
+                }
+            }
+        }
+    }
+
+    /// The place of a segment's sums: products of its basis functions with each other and with the samples.
+    /// They depend on the samples alone, and most segments are asked for again and again.
+    fn sums(&mut self, samples: &Samples, first: usize, last: usize) -> usize {
+        let lanes = samples.lanes;
+        if self.kept.is_empty() {
+            self.kept.resize(KEPT, (0, 0));
+            self.grams.resize(KEPT, [[0.0; 4]; 4]);
+            self.rights.resize(KEPT * 4 * lanes, [0.0; 4]);
+        }
+        let slot = (first * 5 + last) % KEPT;
+        if self.kept[slot] == (first, last) {
+            return slot;
+        }
+        self.kept[slot] = (first, last);
         let start = samples.t[first];
         let h = samples.t[last] - start;
         let inverse_h = 1.0 / h;
-        // Slots: value and tangent at the start, value and tangent at the end.
-        let slots =
-            [self.unknowns[k][1], self.unknowns[k][2], self.unknowns[k + 1][1], self.unknowns[k + 1][0]];
         let mut gram = bending(h);
         for lane in 0..lanes {
             let mut right = [[0.0; 4]; 4];
@@ -128,42 +181,15 @@ impl LeastSquares {
                     }
                 }
             }
-            if lane == 0 {
-                for r in 0..4 {
-                    for c in 0..4 {
-                        gram[r][c] += sum[r][c];
-                    }
-                }
-            }
-            let given = [
-                keys.value(k, lanes)[lane],
-                keys.leaving(k, lanes)[lane],
-                keys.value(k + 1, lanes)[lane],
-                keys.arriving(k + 1, lanes)[lane],
-            ];
             for r in 0..4 {
-                let Some(row) = slots[r] else { continue };
+                self.rights[(slot * 4 + r) * lanes + lane] = right[r];
                 for c in 0..4 {
-                    if slots[c].is_none() {
-                        for i in 0..4 {
-                            right[r][i] -= gram[r][c] * given[c][i];
-                        }
-                    }
-                }
-                for i in 0..4 {
-                    self.right[row * lanes + lane][i] += right[r][i];
+                    gram[r][c] += if lane == 0 { sum[r][c] } else { 0.0 };
                 }
             }
         }
-        for r in 0..4 {
-            for c in 0..4 {
-                if let (Some(row), Some(column)) = (slots[r], slots[c])
-                    && row >= column
-                {
-                    self.band[row][3 + column - row] += gram[r][c];
-                }
-            }
-        }
+        self.grams[slot] = gram;
+        slot
     }
 
     /// Cholesky `L L^T` in the band, then both substitutions into the right side. The diagonal holds `1 / L_ii`.

@@ -10,12 +10,12 @@ use super::samples::Samples;
 use std::ops::Range;
 
 /// Keys kept free on either side of a change; beyond them the curve stays as it is.
-const REACH: usize = 2;
+const REACH: usize = 1;
 /// Corners are tried only where keys are this many samples apart or less: elsewhere the motion is smooth.
 const CROWDED: usize = 3;
 /// Trials whose predicted error is this many times the aim are not made. Least squares spreads an error over
 /// the neighbours, so predictions run high.
-const OPTIMISM: f64 = 4.0;
+const OPTIMISM: f64 = 3.0;
 
 /// Removes keys while all samples stay within `aim`.
 pub(super) fn simplify(samples: &Samples, keys: &mut Keys, solver: &mut LeastSquares, aim: f64) {

@@ -1,0 +1,86 @@
+//! A step allocates nothing, whatever it has to do: a counting allocator watches.
+
+use glam::DVec3;
+use sinew_core::curve::{Curve, Kind, Segments};
+use sinew_core::rig::compile;
+use sinew_core::scene::{Channel, Clip, Node, Property, Scene};
+use sinew_core::setup::{
+    Behaviour, Between, Body, Field, Keyable, Keys, Setup, Shape, Space, Targets, Timing, Wait,
+};
+use sinew_core::simulate::{State, Workspace, step};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+struct Counting;
+
+thread_local! {
+    static COUNT: Cell<usize> = const { Cell::new(0) };
+}
+
+// SAFETY: every call is passed on to the system's allocator as it came.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        COUNT.with(|c| c.set(c.get() + 1));
+        // SAFETY: the caller keeps GlobalAlloc's contract, which is the system's.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// A row of keyed nodes, each the child of the one before every third time, with every kind of guide among them.
+fn everything(count: usize) -> (Scene, Setup) {
+    let mut scene = Scene { frames_per_second: 24.0, ..Scene::default() };
+    let mut clip = Clip { name: "Keys".into(), channels: Vec::new() };
+    let mut setup = Setup::default();
+    setup.world.fields.push(Field::Drag { rate: 0.2.into(), spin_rate: None, region: None });
+    for i in 0..count {
+        let parent = (i % 3 != 0).then(|| i - 1);
+        scene.nodes.push(Node { name: format!("N{i}"), parent, ..Node::default() });
+        let values = (0..4).flat_map(|k| [f64::from(k), (i as f64).sin(), 0.3 * f64::from(k * k)]).collect();
+        let curve = Curve::new(Kind::Vector, 3, vec![0.0, 1.0, 2.0, 3.0], values, Segments::Linear).unwrap();
+        clip.channels.push(Channel { node: i, property: Property::Translation, curve });
+        let mut body = Body::new(format!("N{i}"));
+        body.shape = Shape::Sphere { radius: Some(0.2) };
+        body.guide.timing = [Timing::Timed, Timing::Path, Timing::Timed][i % 3];
+        body.guide.space = if i % 2 == 0 { Space::Parent } else { Space::World };
+        body.guide.targets = if i % 5 == 0 { Targets::Apart } else { Targets::Together };
+        if i % 7 == 0 {
+            let keys = vec![[0.0, 0.1], [3.0, 0.4]];
+            body.actuator.alpha = Some(Keyable::Keys(Keys { keys, between: Between::Linear }));
+        }
+        if i % 11 == 10 {
+            body.behaviour = Behaviour::Free;
+            body.spin = Some([0.1, 5.0, 0.2]);
+            body.inertia = Some([1.0, 1.2, 1.9]);
+        }
+        if i == 4 {
+            body.guide.waits.push(Wait { at_key: 1, for_node: "N3".into(), passes_key: 2 });
+        }
+        setup.bodies.push(body);
+    }
+    scene.clips.push(clip);
+    (scene, setup)
+}
+
+#[test]
+fn ten_thousand_steps_of_everything_allocate_nothing() {
+    let (scene, setup) = everything(100);
+    let rig = compile(&scene, &setup, scene.clips.first()).unwrap().rig;
+    let mut state = State::new(&rig);
+    let mut work = Workspace::new(&rig);
+    let before = COUNT.with(Cell::get);
+    for i in 0..100 {
+        step(&rig, &mut state, &mut work, 0.003 + 0.0003 * f64::from(i));
+    }
+    assert_eq!(COUNT.with(Cell::get) - before, 0, "a step allocated");
+    let seen = Box::new(DVec3::ZERO);
+    assert!(COUNT.with(Cell::get) > before, "the counter counts");
+    drop(seen);
+}
