@@ -223,22 +223,19 @@ fn blend_lies_between_keys_and_physics() {
 }
 
 #[test]
-fn the_committed_schema_is_the_programs() {
-    let done = Program::new(built::command().unwrap()).args(["setup", "--schema"]).run().unwrap();
-    let committed = std::fs::read_to_string(repository::root().join("docs/sinew-setup.schema.json"));
-    assert!(
-        committed.unwrap_or_default() == done.stdout,
-        "docs/sinew-setup.schema.json is out of date; write it anew with `sinew setup --schema`"
-    );
-}
-
-#[test]
-fn the_readme_shows_the_c_example_as_it_is() {
-    let root = repository::root();
-    let Ok(program) = std::fs::read_to_string(root.join("examples/c/hello.c")) else { return };
-    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
-    let block = readme.split("```c\n").nth(1).and_then(|rest| rest.split("```").next());
-    assert_eq!(block, Some(program.as_str()), "README's C program is not examples/c/hello.c");
+fn inspecting_names_what_the_set_up_leaves_alone() {
+    let scene = repository::root().join("examples/scenes/crane.gltf");
+    let inspect = |more: &[&str]| -> serde_json::Value {
+        let program =
+            Program::new(built::command().unwrap()).arg("inspect").arg(&scene).arg("--json").args(more);
+        serde_json::from_str(&program.run().and_then(|done| done.success()).unwrap().stdout).unwrap()
+    };
+    let set_up = inspect(&[]);
+    assert_eq!(set_up["left_alone"][0]["node"], "\"Arm\"");
+    assert!(set_up["bodies"][0]["because"].is_null(), "the set-up was written by hand");
+    let automatic = inspect(&["--auto"]);
+    assert_eq!(automatic["bodies"].as_array().unwrap().len(), 2);
+    assert!(automatic["bodies"][0]["because"].is_string());
 }
 
 /// Points along the path of the smoothing scene.
