@@ -99,11 +99,12 @@ fn tests_that_the_methods_page_names_exist() {
 
 #[test]
 fn the_readme_shows_the_c_example_as_it_is() {
+    let program = repository::root().join("examples/c/hello.c");
+    // Read by hand: a tree without the C interface has no such program.
+    let Ok(program) = std::fs::read_to_string(program) else { return };
     let readme = read("README.md");
     let block = readme.split("```c\n").nth(1).and_then(|rest| rest.split("```").next());
-    let program = repository::root().join("examples/c/hello.c");
-    let program = std::fs::read_to_string(program).ok();
-    assert_eq!(block, program.as_deref(), "README's C program is not examples/c/hello.c");
+    assert_eq!(block, Some(program.as_str()), "README's C program is not examples/c/hello.c");
 }
 
 #[test]
