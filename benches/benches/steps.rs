@@ -2,17 +2,20 @@
 
 use sinew_benches::{crowd, least};
 use sinew_core::rig::compile;
-use sinew_core::setup::{Behaviour, Timing, automatic};
+use sinew_core::setup::{Behaviour, Shape, Timing, automatic};
 use sinew_core::simulate::{State, Workspace, step};
 
 fn main() {
-    let steps = std::env::var("STEPS").map_or(400, |s| s.parse().unwrap_or(400));
+    let steps = 400;
     let only = std::env::args().nth(1).filter(|a| !a.starts_with('-'));
     let scene = crowd(10_000, 12, 10.0);
-    for (name, timing, behaviour) in [
-        ("guided, timed", Timing::Timed, Behaviour::Guided),
-        ("guided, path", Timing::Path, Behaviour::Guided),
-        ("free", Timing::Timed, Behaviour::Free),
+    let ball = Shape::Sphere { radius: Some(0.2) };
+    let brick = Shape::Box { size: Some([0.1, 0.2, 0.5]) };
+    for (name, timing, behaviour, shape) in [
+        ("guided balls, timed", Timing::Timed, Behaviour::Guided, ball),
+        ("guided bricks, timed", Timing::Timed, Behaviour::Guided, brick),
+        ("guided bricks, path", Timing::Path, Behaviour::Guided, brick),
+        ("free bricks", Timing::Timed, Behaviour::Free, brick),
     ] {
         if only.as_ref().is_some_and(|o| !name.contains(o.as_str())) {
             continue;
@@ -24,6 +27,7 @@ fn main() {
         for body in &mut setup.bodies {
             body.guide.timing = timing;
             body.behaviour = behaviour;
+            body.shape = shape;
         }
         let rig = match compile(&scene, &setup, scene.clips.first()) {
             Ok(compiled) => compiled.rig,
@@ -34,7 +38,7 @@ fn main() {
         let time = least(steps, || step(&rig, &mut state, &mut work, 1.0 / 96.0));
         let rate = rig.solids.len() as f64 / time.as_secs_f64() / 1e6;
         println!(
-            "{name:14} {:6} solids: {:7.1} us per step, {rate:5.2} million solid-steps per second",
+            "{name:20} {:6} solids: {:7.1} us per step, {rate:5.2} million solid-steps per second",
             rig.solids.len(),
             time.as_secs_f64() * 1e6
         );

@@ -16,7 +16,7 @@
 //! ends at rest. A truncated actuator pulls with constant force for that step, as in the paper.
 
 use crate::dynamics::response::Response;
-use crate::dynamics::top;
+use crate::dynamics::top::{self, Axes};
 use crate::rig::Drive;
 use crate::rotation;
 use glam::{DQuat, DVec3};
@@ -167,12 +167,13 @@ pub fn turn_body(
         memory.action = DVec3::ZERO;
         return coast(orientation, momentum, per_inertia, spin_drag, h);
     };
-    let w = top::angular_velocity(orientation, momentum, per_inertia);
+    let axes = Axes::new(orientation, inertia);
+    let w = axes.scale(momentum, per_inertia);
     let (k, c) = (drive.stiffness, drive.damping);
     let r = cached.get(k, c + spin_drag, h);
     let mut b0 = p.error * k + p.matched_velocity * c;
     if memory.correction != DVec3::ZERO {
-        b0 += top::angular_velocity(orientation, memory.correction, per_inertia);
+        b0 += axes.scale(memory.correction, per_inertia);
     }
     let b1 = p.target_velocity * k;
     let turned = w * r.b + b0 * r.g + b1 * r.h;
@@ -182,7 +183,7 @@ pub fn turn_body(
     let per_h = 1.0 / h;
     memory.action = (after - momentum) * per_h;
     if spin_drag > 0.0 {
-        memory.action += top::angular_momentum(orientation, turned * per_h, inertia) * spin_drag;
+        memory.action += axes.scale(turned * per_h, inertia) * spin_drag;
     }
     let strength = memory.action.length();
     memory.saturated = strength > drive.max_torque;

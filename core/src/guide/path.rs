@@ -30,9 +30,10 @@ struct Span {
     orientation: DQuat,
     turn: [DVec3; 3],
     turns: bool,
-    /// No point of the span moves or turns faster than this, per second.
+    /// No point of the span moves, turns or changes its velocity faster than this, per second.
     fastest: f64,
     fastest_turn: f64,
+    strongest: f64,
 }
 
 /// How exactly a path follows what it is made from.
@@ -119,6 +120,51 @@ impl Path {
     #[inline]
     pub fn at(&self, i: usize, time: f64) -> Placement {
         self.spans[i].at(time)
+    }
+
+    /// The position at `time` in span `i`.
+    #[inline]
+    pub fn position_at(&self, i: usize, time: f64) -> DVec3 {
+        let s = &self.spans[i];
+        s.position_at(s.share(time))
+    }
+
+    /// A time after `time`, in span `i`, before which the path certainly stays within `distance` of `point`, given
+    /// that it is within it at `time`: so near to the crossing that a few calls find it.
+    ///
+    /// During `s` seconds the path strays from its tangent by at most `a s^2 / 2`, with `a` the span's strongest
+    /// acceleration. The tangent leaves the ball at `s0`; so up to `s0` the path is within `a s0^2 / 2` of the
+    /// tangent, and inside the ball as long as the tangent is inside one that is smaller by that much.
+    #[inline]
+    pub fn safe_until(&self, i: usize, time: f64, point: DVec3, distance: f64) -> f64 {
+        let s = &self.spans[i];
+        let u = s.share(time);
+        let r = s.position_at(u) - point;
+        let apart = r.length();
+        let simple = (distance - apart) / s.fastest;
+        let [_, p1, p2, p3] = s.position;
+        let v = (p1 + (p2 * 2.0 + p3 * (3.0 * u)) * u) * s.per_second;
+        let (v2, rv, r2) = (v.length_squared(), r.dot(v), r.length_squared());
+        // |r + v s| = radius, the later root, in the form that does not cancel.
+        let leaves = |radius: f64| {
+            let root = (rv * rv + v2 * (radius * radius - r2)).max(0.0).sqrt();
+            if rv > 0.0 { (radius * radius - r2) / (rv + root) } else { (root - rv) / v2 }
+        };
+        let tangent = leaves(distance);
+        let smaller = distance - 0.5 * s.strongest * tangent * tangent;
+        // A tangent that is as good as still, or a bend that leaves no room, is what the speed bound is for.
+        if smaller > apart && tangent.is_finite() {
+            time + leaves(smaller).max(simple)
+        } else {
+            time + simple
+        }
+    }
+
+    /// The orientation at `time` in span `i`.
+    #[inline]
+    pub fn rotation_at(&self, i: usize, time: f64) -> DQuat {
+        let s = &self.spans[i];
+        s.rotation_at(s.share(time))
     }
 
     /// The placement at `time` (s).
@@ -221,6 +267,7 @@ impl Span {
             turns: false,
             fastest: 0.0,
             fastest_turn: 0.0,
+            strongest: 0.0,
         }
     }
 
@@ -251,23 +298,35 @@ impl Span {
             turns: turn.iter().any(|r| r.length_squared() > 1e-28),
             fastest: bound([p1, p2, p3]),
             fastest_turn: bound(turn),
+            strongest: (p2 * 2.0).length().max((p2 * 2.0 + p3 * 6.0).length()) / (h * h),
         }
+    }
+
+    /// `time` as a share of the span, 0 to 1.
+    #[inline]
+    fn share(&self, time: f64) -> f64 {
+        ((time - self.start) * self.per_second).clamp(0.0, 1.0)
+    }
+
+    #[inline]
+    fn position_at(&self, u: f64) -> DVec3 {
+        let [p0, p1, p2, p3] = self.position;
+        p0 + (p1 + (p2 + p3 * u) * u) * u
     }
 
     #[inline]
     fn rotation_at(&self, u: f64) -> DQuat {
+        if !self.turns {
+            return self.orientation;
+        }
         let [r1, r2, r3] = self.turn;
         rotation::renormalize(rotation::exp((r1 + (r2 + r3 * u) * u) * u) * self.orientation)
     }
 
     #[inline]
     fn at(&self, time: f64) -> Placement {
-        let u = ((time - self.start) * self.per_second).clamp(0.0, 1.0);
-        let [p0, p1, p2, p3] = self.position;
-        Placement {
-            position: p0 + (p1 + (p2 + p3 * u) * u) * u,
-            rotation: if self.turns { self.rotation_at(u) } else { self.orientation },
-        }
+        let u = self.share(time);
+        Placement { position: self.position_at(u), rotation: self.rotation_at(u) }
     }
 }
 

@@ -108,17 +108,63 @@ pub fn range(
     })
 }
 
-/// The frame rate that a clip's keys lie on, for formats that do not say: the lowest usual one on whose frames at
-/// least nine keys in ten are, else 24.
+/// The frame rate that a clip was keyed at, for formats that do not say: the lowest usual one of whose frames at
+/// least nine in ten distances between keys are multiples, else 24. Distances and not times: one odd gap in a clip
+/// puts every later key off its frame.
 pub fn frame_rate(clip: &Clip) -> f64 {
-    let times: Vec<f64> = clip.channels.iter().flat_map(|c| c.curve.times().iter().copied()).collect();
+    let distances: Vec<(f64, f64)> = clip
+        .channels
+        .iter()
+        .flat_map(|c| c.curve.times().windows(2).map(|pair| (pair[1] - pair[0], pair[1].abs())))
+        .collect();
     let on_frames = |rate: f64| {
-        // Times are stored as f32: allow its rounding at the far end of the clip.
-        let near = |t: &&f64| ((*t * rate) - (*t * rate).round()).abs() < 1e-3 + t.abs() * rate * 1e-6;
-        times.iter().filter(near).count() * 10 >= times.len() * 9
+        // Times are stored as f32: allow its rounding at the key's own size.
+        let multiple = |&&(d, t): &&(f64, f64)| {
+            let frames = d * rate;
+            frames > 0.5 && (frames - frames.round()).abs() < 1e-3 + t * rate * 2e-7
+        };
+        distances.iter().filter(multiple).count() * 10 >= distances.len() * 9
     };
-    [24.0, 25.0, 30.0, 48.0, 50.0, 60.0, 120.0]
-        .into_iter()
-        .find(|r| !times.is_empty() && on_frames(*r))
-        .unwrap_or(24.0)
+    let usual = [24.0, 25.0, 30.0, 48.0, 50.0, 60.0, 120.0];
+    usual.into_iter().find(|r| !distances.is_empty() && on_frames(*r)).unwrap_or(24.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::curve::{Curve, Kind, Segments};
+    use crate::scene::{Channel, Property};
+
+    fn clip(times: &[f64]) -> Clip {
+        let values = times.iter().flat_map(|_| [0.0; 3]).collect();
+        let curve = Curve::new(Kind::Vector, 3, times.to_vec(), values, Segments::Linear).unwrap();
+        Clip {
+            name: String::new(),
+            channels: vec![Channel { node: 0, property: Property::Translation, curve }],
+        }
+    }
+
+    fn every(rate: f64, count: usize) -> Vec<f64> {
+        (0..count).map(|i| f64::from((i as f64 / rate) as f32)).collect()
+    }
+
+    #[test]
+    fn the_rate_of_sampled_keys_is_found() {
+        for rate in [24.0, 25.0, 30.0, 60.0, 120.0] {
+            assert_eq!(frame_rate(&clip(&every(rate, 300))), rate);
+        }
+    }
+
+    #[test]
+    fn one_odd_gap_does_not_change_the_rate() {
+        let times: Vec<f64> =
+            every(24.0, 40).into_iter().map(|t| if t > 0.4 { t + 0.2 } else { t }).collect();
+        assert_eq!(frame_rate(&clip(&times)), 24.0);
+    }
+
+    #[test]
+    fn keys_on_no_frames_give_24() {
+        assert_eq!(frame_rate(&clip(&[0.0, 0.123_456, 0.777_7])), 24.0);
+        assert_eq!(frame_rate(&clip(&[0.0])), 24.0);
+    }
 }

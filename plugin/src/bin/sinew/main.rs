@@ -20,9 +20,9 @@ fn main() -> ExitCode {
         Err(error) => {
             if json {
                 let code = error.exit_code();
-                say::json(
-                    &serde_json::json!({ "status": "error", "exit_code": code, "error": error.to_string() }),
-                );
+                let said =
+                    serde_json::json!({ "status": "error", "exit_code": code, "error": error.to_string() });
+                say::print(&say::json(&said));
             }
             eprintln!("sinew: {error}");
             ExitCode::from(error.exit_code())
@@ -38,23 +38,17 @@ fn run(arguments: Arguments) -> Result<Status, JobError> {
             let report = job::bake_file(&request, &mut |p| bar.show(p));
             bar.clear();
             let report = report?;
-            match a.input.json {
-                true => say::json(&report),
-                false => say::bake(&report),
-            }
+            say::print(&if a.input.json { say::json(&report) } else { say::bake(&report) });
             Ok(report.status)
         }
         Command::Inspect(a) => {
             let found = job::inspect(&a.scene, &a.source(), a.clip.as_deref(), &a.read())?;
-            match a.json {
-                true => say::json(&found),
-                false => say::inspection(&found),
-            }
+            say::print(&if a.json { say::json(&found) } else { say::inspection(&found) });
             Ok(Status::Done)
         }
         Command::Setup(a) => {
             let Some(scene) = &a.scene else {
-                print!("{}", sinew_core::setup::schema());
+                say::print(&sinew_core::setup::schema());
                 return Ok(Status::Done);
             };
             set_up(scene, &a)?;
@@ -63,10 +57,10 @@ fn run(arguments: Arguments) -> Result<Status, JobError> {
         Command::Version { json } => {
             let version = env!("CARGO_PKG_VERSION");
             let setup = sinew_core::setup::VERSION;
-            match json {
+            say::print(&match json {
                 true => say::json(&serde_json::json!({ "version": version, "setup_version": setup })),
-                false => println!("sinew {version} (set-up format {setup})"),
-            }
+                false => format!("sinew {version} (set-up format {setup})\n"),
+            });
             Ok(Status::Done)
         }
     }
@@ -78,7 +72,7 @@ fn set_up(scene: &Path, a: &arguments::Setup) -> Result<(), JobError> {
     let (setup, _) = job::load_setup(scene, document.scene(), &SetupSource::Automatic, a.clip.as_deref())?;
     let text = sinew_core::setup::to_json(&setup);
     if a.json {
-        print!("{text}");
+        say::print(&text);
         return Ok(());
     }
     let file = a.output.clone().unwrap_or_else(|| job::setup_beside(scene));
@@ -90,11 +84,11 @@ fn set_up(scene: &Path, a: &arguments::Setup) -> Result<(), JobError> {
     }
     sinew_plugin::files::write_whole(&file, text.as_bytes())
         .map_err(|error| JobError::Io { file: file.clone(), error })?;
-    println!(
-        "wrote {} ({} bodies); edit it, then: sinew bake {}",
+    say::print(&format!(
+        "wrote {} ({} bodies); edit it, then: sinew bake {}\n",
         file.display(),
         setup.bodies.len(),
         scene.display()
-    );
+    ));
     Ok(())
 }

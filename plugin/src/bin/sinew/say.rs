@@ -2,19 +2,29 @@
 
 use serde::Serialize;
 use sinew_plugin::job::{Inspection, Report};
+use std::fmt::Write as _;
+use std::io::Write as _;
 
 /// Bodies listed before the rest is only counted.
 const MOST_ROWS: usize = 12;
 
-/// Prints `value` as JSON on standard output.
-pub fn json(value: &impl Serialize) {
-    println!("{}", serde_json::to_string_pretty(value).unwrap_or_default());
+/// Prints on standard output. A reader who has left (`sinew … | head`) is no failure of the job.
+pub fn print(text: &str) {
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// `value` as JSON.
+pub fn json(value: &impl Serialize) -> String {
+    serde_json::to_string_pretty(value).unwrap_or_default() + "\n"
 }
 
 /// A few lines on a bake.
-pub fn bake(r: &Report) {
+pub fn bake(r: &Report) -> String {
+    let mut text = String::new();
     let shot = (r.frames.saturating_sub(1)) as f64 / r.frames_per_second;
-    println!(
+    _ = writeln!(
+        text,
         "{}: clip \"{}\" guided {} of {} bodies, {} frames at {} fps ({shot:.2} s)",
         r.scene,
         r.clip,
@@ -29,7 +39,8 @@ pub fn bake(r: &Report) {
             0 => String::new(),
             n => format!(", at its limit in {n} frames"),
         };
-        println!(
+        _ = writeln!(
+            text,
             "  {:width$}  {:>9} off the keys at most (frame {}), {:.1} deg, pulled {} N{pulled}",
             b.node,
             number(b.max_distance),
@@ -39,9 +50,10 @@ pub fn bake(r: &Report) {
         );
     }
     if r.bodies.len() > MOST_ROWS {
-        println!("  and {} more (--json lists all)", r.bodies.len() - MOST_ROWS);
+        _ = writeln!(text, "  and {} more (--json lists all)", r.bodies.len() - MOST_ROWS);
     }
-    println!(
+    _ = writeln!(
+        text,
         "  {} keys for {} samples, within {} and {:.3} deg",
         r.keys,
         r.samples,
@@ -49,40 +61,46 @@ pub fn bake(r: &Report) {
         r.max_fit_error_deg
     );
     if let Some(apart) = r.steps_apart {
-        println!("  with other substeps {} apart at most", number(apart));
+        _ = writeln!(text, "  with other substeps {} apart at most", number(apart));
     }
-    warnings(&r.warnings);
+    warnings(&mut text, &r.warnings);
     let t = &r.timings;
-    println!(
+    _ = writeln!(
+        text,
         "  {:.0} ms, of which {:.0} simulating; set-up: {}",
         t.total_s() * 1e3,
         t.simulate_s * 1e3,
         r.setup
     );
-    println!("wrote clip \"{}\" to {}", r.name, r.output.as_deref().unwrap_or("memory"));
+    _ = writeln!(text, "wrote clip \"{}\" to {}", r.name, r.output.as_deref().unwrap_or("memory"));
     if let Some(plot) = &r.plot {
-        println!("drew it in {plot}");
+        _ = writeln!(text, "drew it in {plot}");
     }
+    text
 }
 
 /// What is in a scene.
-pub fn inspection(i: &Inspection) {
-    println!("{}: {} nodes, {} meshes, {} skins", i.scene, i.nodes, i.meshes, i.skins);
+pub fn inspection(i: &Inspection) -> String {
+    let mut text = String::new();
+    _ = writeln!(text, "{}: {} nodes, {} meshes, {} skins", i.scene, i.nodes, i.meshes, i.skins);
     for (k, c) in i.clips.iter().enumerate() {
         let [t, r, s, w] = c.curves;
-        println!(
+        _ = writeln!(
+            text,
             "  clip #{k} \"{}\": {:.3} to {:.3} s, {} keys on {t} translations, {r} rotations, {s} scales, {w} weights",
             c.name, c.start_s, c.end_s, c.keys
         );
     }
     if let (Some(fps), Some([first, last])) = (i.frames_per_second, i.frames) {
-        println!(
+        _ = writeln!(
+            text,
             "would bake frames {first} to {last} at {fps} fps, {} m per unit; set-up: {}",
             i.metres_per_unit, i.setup
         );
     }
     for b in &i.bodies {
-        println!(
+        _ = writeln!(
+            text,
             "  {} {} kg ({}), answers at {:.0} rad/s, B {:.2}, base distance {}{}",
             b.node,
             number(b.mass_kg),
@@ -94,14 +112,15 @@ pub fn inspection(i: &Inspection) {
         );
     }
     for n in &i.left_alone {
-        println!("  {} {}", n.node, n.because);
+        _ = writeln!(text, "  {} {}", n.node, n.because);
     }
-    warnings(&i.warnings);
+    warnings(&mut text, &i.warnings);
+    text
 }
 
-fn warnings(all: &[String]) {
+fn warnings(text: &mut String, all: &[String]) {
     for w in all {
-        println!("  warning: {w}");
+        _ = writeln!(text, "  warning: {w}");
     }
 }
 
