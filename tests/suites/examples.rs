@@ -223,6 +223,19 @@ fn blend_lies_between_keys_and_physics() {
 }
 
 #[test]
+fn a_picture_never_takes_the_place_of_a_scene() {
+    let folder = scratch::folder("picture");
+    let scene = folder.path().join("ball.gltf");
+    std::fs::copy(repository::root().join("examples/scenes/ball.gltf"), &scene).unwrap();
+    let before = std::fs::read(&scene).unwrap();
+    let done =
+        Program::new(built::command().unwrap()).arg("bake").arg(&scene).arg("--plot").arg(&scene).run();
+    done.and_then(|done| done.code_is(2)).unwrap();
+    assert_eq!(std::fs::read(&scene).unwrap(), before);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "something was written");
+}
+
+#[test]
 fn inspecting_names_what_the_set_up_leaves_alone() {
     let scene = repository::root().join("examples/scenes/crane.gltf");
     let inspect = |more: &[&str]| -> serde_json::Value {

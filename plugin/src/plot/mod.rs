@@ -40,8 +40,11 @@ pub fn draw(title: &str, rig: &Rig, motion: &Motion, also: Option<(&str, &Motion
     let (tracks, left_out) = track::tracks(rig, motion, also.map(|a| a.1), COLOURS.len());
     let mut svg = Svg::default();
     svg.text("title", LEFT, 26.0, title);
-    let view = track::view(&tracks);
-    let keys = tracks.iter().any(|t| !t.key_dots.is_empty() && (t.timed || view.is_some()));
+    let telling = track::telling_axis(&tracks);
+    // Bones only turn: where they are is their parents' doing.
+    let view = telling.and_then(|_| track::view(&tracks));
+    let over_time = |t: &Track| t.timed && telling.is_some();
+    let keys = tracks.iter().any(|t| !t.key_dots.is_empty() && (over_time(t) || view.is_some()));
     let mut top = legend(&mut svg, &tracks, keys, left_out, also.map(|a| a.0)) + 30.0;
 
     let mut height = LONE_HEIGHT;
@@ -49,8 +52,10 @@ pub fn draw(title: &str, rig: &Rig, motion: &Motion, also: Option<(&str, &Motion
         top = path_panel(&mut svg, &tracks, axes, top) + GAP;
         height = TIME_HEIGHT;
     }
-    let end = motion.times().last().copied().unwrap_or(0.0);
-    let span = (motion.times().first().copied().unwrap_or(0.0), end);
+    let ends = (motion.times().first(), motion.times().last());
+    let (start, end) = (ends.0.copied().unwrap_or(0.0), ends.1.copied().unwrap_or(0.0));
+    // A single frame has no length; a second around it shows where it is.
+    let span = if end > start { (start, end) } else { (start - 0.5, start + 0.5) };
     let on_time = |top: f64, height: f64, values: (f64, f64)| Panel {
         left: LEFT,
         top,
@@ -61,7 +66,7 @@ pub fn draw(title: &str, rig: &Rig, motion: &Motion, also: Option<(&str, &Motion
         downward: false,
     };
     let has_effort = tracks.iter().any(|t| t.effort.iter().any(|e| *e > 0.0));
-    let values = value_panel(&mut svg, &tracks, |range| on_time(top, height, range), !has_effort);
+    let values = value_panel(&mut svg, &tracks, telling, |range| on_time(top, height, range), !has_effort);
     top = values + if has_effort { GAP } else { 0.0 };
     if has_effort {
         top = effort_panel(&mut svg, &tracks, |range| on_time(top, TIME_HEIGHT, range));
@@ -168,8 +173,14 @@ fn path_panel(svg: &mut Svg, tracks: &[Track], (across, up): (Axis, Axis), top: 
 }
 
 /// The value that departs most from its keys, over time; angles off the keys when nothing moves but turns.
-fn value_panel(svg: &mut Svg, tracks: &[Track], panel: impl Fn((f64, f64)) -> Panel, last: bool) -> f64 {
-    let Some(axis) = track::telling_axis(tracks) else {
+fn value_panel(
+    svg: &mut Svg,
+    tracks: &[Track],
+    axis: Option<Axis>,
+    panel: impl Fn((f64, f64)) -> Panel,
+    last: bool,
+) -> f64 {
+    let Some(axis) = axis else {
         let panel = panel(ticks::padded(tracks.iter().flat_map(|t| t.angle.iter().map(|a| a.1)), 0.08));
         panel.frame(svg, "angle off the keys over time, degrees and seconds", last);
         for (t, colour) in tracks.iter().zip(COLOURS) {
@@ -178,18 +189,22 @@ fn value_panel(svg: &mut Svg, tracks: &[Track], panel: impl Fn((f64, f64)) -> Pa
         return panel.top + panel.height;
     };
     let timed = || tracks.iter().filter(|t| t.timed);
-    let keys = timed().flat_map(|t| t.keys.iter().map(|k| k.1));
+    // The keys may go on where nothing was simulated; times in files are rounded, so a hair past the edge is in.
+    let span = panel((0.0, 1.0)).x;
+    let hair = 1e-4 * (span.1 - span.0);
+    let inside = |k: &&(f64, glam::DVec3)| k.0 >= span.0 - hair && k.0 <= span.1 + hair;
+    let keys = timed().flat_map(|t| t.keys.iter().filter(inside).map(|k| k.1));
     let values = tracks.iter().flat_map(|t| t.points.iter().map(|p| p.1)).chain(keys);
     let panel = panel(ticks::padded(values.map(|p| axis.of(p)), 0.08));
     panel.frame(svg, &format!("{} over time, scene units and seconds", axis.name()), last);
     let mut drawn: Vec<String> = Vec::new();
     for t in timed() {
-        let line = panel.path(t.keys.iter().map(|k| (k.0, axis.of(k.1))));
+        let line = panel.path(t.keys.iter().filter(inside).map(|k| (k.0, axis.of(k.1))));
         if t.key_dots.is_empty() || drawn.contains(&line) {
             continue;
         }
         svg.curve("keys", "#666", &line);
-        for dot in &t.key_dots {
+        for dot in t.key_dots.iter().filter(inside) {
             svg.circle("", panel.at((dot.0, axis.of(dot.1))), 3.0, "#666");
         }
         drawn.push(line);
@@ -213,7 +228,8 @@ fn effort_panel(svg: &mut Svg, tracks: &[Track], panel: impl Fn((f64, f64)) -> P
     let value = |t: &Track, i: usize| if limited { 100.0 * t.effort[i] / t.limit[i] } else { t.effort[i] };
     let all = tracks.iter().filter(pulls).flat_map(|t| (0..t.effort.len()).map(move |i| value(t, i)));
     let top = ticks::padded(all.chain([0.0]), 0.08).1;
-    let panel = panel((0.0, if limited { top.max(108.0) } else { top }));
+    // The limit is shown where anything comes near it.
+    let panel = panel((0.0, if limited && top > 50.0 { top.max(108.0) } else { top }));
     let unit = match (limited, turning) {
         (true, true) => "turn of the actuator, % of its limit",
         (true, false) => "pull of the actuator, % of its limit",
