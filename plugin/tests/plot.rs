@@ -1,4 +1,5 @@
 //! Pictures of any motion: the same bytes every time, well-formed whatever the names, nothing that is no number.
+#![allow(clippy::unwrap_used)] // helpers of tests are tests
 
 use glam::DVec3;
 use sinew_core::curve::{Curve, Kind, Segments};

@@ -1,5 +1,6 @@
 //! The documentation says what the program does: every field, every flag, every test that it names.
 #![forbid(unsafe_code)]
+#![allow(clippy::unwrap_used)] // helpers of tests are tests
 
 use serde_json::Value;
 use sinew_tests::program::Program;

@@ -1,5 +1,6 @@
 //! The example scenes, baked by the real command: each shows what its picture claims.
 #![forbid(unsafe_code)]
+#![allow(clippy::unwrap_used)] // helpers of tests are tests
 
 use glam::DVec3;
 use sinew_core::scene::Property;

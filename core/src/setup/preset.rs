@@ -78,7 +78,7 @@ impl Preset {
             relaxation_time: relaxation_time.into(),
             max_force: limit(weights),
             max_torque: limit(weights),
-            compensation: f64::from(compensation).into(),
+            compensation: compensation.into(),
             keep_up: keep_up.into(),
             blend: 1.0.into(),
             start_balanced: true,

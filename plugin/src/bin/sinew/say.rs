@@ -127,7 +127,7 @@ fn warnings(text: &mut String, all: &[String]) {
 /// Four figures, whatever the size.
 fn number(v: f64) -> String {
     match v.abs() {
-        a if a == 0.0 => "0".into(),
+        0.0 => "0".into(),
         a if !(1e-4..1e6).contains(&a) => format!("{v:.3e}"),
         a => format!("{v:.*}", (3 - a.log10().floor() as i32).max(0) as usize),
     }
