@@ -1,0 +1,250 @@
+//! The `sinew` command as a TD types it: results, exit codes, messages, and what is left on disk.
+#![forbid(unsafe_code)]
+#![allow(clippy::unwrap_used)] // helpers of tests are tests
+
+use serde_json::Value;
+use sinew_tests::document::RawDocument;
+use sinew_tests::oracle::{self, khronos};
+use sinew_tests::program::{Finished, Program};
+use sinew_tests::{built, sample, scratch};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A ball that hops along x, as small as a file can be: four keys, no mesh, data inside.
+const HOP: &str = r#"{
+  "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}],
+  "nodes": [{"name": "Ball", "extras": {"mine": 1.5}}],
+  "buffers": [{"byteLength": 64, "uri": "data:application/octet-stream;base64,AAAAAAAAgD8AAABAAABAQAAAAAAAAAAAAAAAAAAAgD8AAABAAAAAAAAAAEAAAAAAAAAAAAAAQEAAAABAAAAAAA=="}],
+  "bufferViews": [{"buffer": 0, "byteLength": 64}],
+  "accessors": [
+    {"bufferView": 0, "componentType": 5126, "count": 4, "type": "SCALAR", "min": [0], "max": [3]},
+    {"bufferView": 0, "byteOffset": 16, "componentType": 5126, "count": 4, "type": "VEC3"}],
+  "animations": [{"name": "Hop", "channels": [{"sampler": 0, "target": {"node": 0, "path": "translation"}}],
+    "samplers": [{"input": 0, "output": 1}]}]
+}"#;
+
+fn sinew(arguments: &[&str], folder: &Path) -> Finished {
+    let command = built::command().unwrap();
+    Program::new(command).args(arguments).folder(folder).run().unwrap()
+}
+
+fn json(f: &Finished) -> Value {
+    serde_json::from_str(&f.stdout).unwrap_or_else(|e| panic!("{e}: {}", f.stdout))
+}
+
+fn hop(name: &str) -> (tempfile::TempDir, PathBuf) {
+    let folder = scratch::folder(name);
+    let scene = folder.path().join("hop.gltf");
+    fs::write(&scene, HOP).unwrap();
+    (folder, scene)
+}
+
+/// File names in a folder, in order.
+fn names(folder: &Path) -> Vec<String> {
+    let entries =
+        fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().to_string_lossy().into_owned());
+    let mut names: Vec<String> = entries.collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_bake_adds_a_clip_and_keeps_the_rest() {
+    let (folder, scene) = hop("bake");
+    let done = sinew(&["bake", "hop.gltf"], folder.path()).success().unwrap();
+    assert!(done.stdout.contains("wrote clip \"Hop (Sinew)\" to hop.sinew.gltf"), "{}", done.stdout);
+    assert!(done.stdout.contains("\"Ball\""), "{}", done.stdout);
+    assert_eq!(names(folder.path()), ["hop.gltf", "hop.sinew.gltf"]);
+    assert_eq!(fs::read_to_string(&scene).unwrap(), HOP, "the input is untouched");
+    let out = RawDocument::open(&folder.path().join("hop.sinew.gltf")).unwrap();
+    let clips: Vec<&str> = out.array("animations").iter().filter_map(|a| a["name"].as_str()).collect();
+    assert_eq!(clips, ["Hop", "Hop (Sinew)"]);
+    assert_eq!(out.array("nodes")[0]["extras"]["mine"], 1.5);
+}
+
+#[test]
+fn the_report_as_json_says_what_was_done() {
+    let (folder, _) = hop("json");
+    let r = json(&sinew(&["bake", "hop.gltf", "--json", "-o", "out.glb"], folder.path()).success().unwrap());
+    assert_eq!((r["status"].as_str(), r["output"].as_str()), (Some("done"), Some("out.glb")));
+    assert_eq!((r["frames"].as_u64(), r["frames_per_second"].as_f64()), (Some(73), Some(24.0)));
+    assert!(r["bodies"][0]["max_distance"].as_f64().unwrap() > 0.0);
+    assert!(r["keys"].as_u64().unwrap() * 2 < r["samples"].as_u64().unwrap());
+}
+
+#[test]
+fn inspect_says_what_is_there_and_what_would_be_simulated() {
+    let (folder, _) = hop("inspect");
+    let text = sinew(&["inspect", "hop.gltf"], folder.path()).success().unwrap().stdout;
+    assert!(
+        text.contains("clip #0 \"Hop\"") && text.contains("\"Ball\" ") && text.contains("chases them"),
+        "{text}"
+    );
+    let i = json(&sinew(&["inspect", "hop.gltf", "--json"], folder.path()).success().unwrap());
+    assert_eq!(i["clips"][0]["keys"], 4);
+    assert_eq!(i["bodies"][0]["node"], "\"Ball\"");
+}
+
+#[test]
+fn setup_writes_a_file_that_bake_uses() {
+    let (folder, _) = hop("setup");
+    sinew(&["setup", "hop.gltf"], folder.path()).success().unwrap();
+    let again = sinew(&["setup", "hop.gltf"], folder.path()).code_is(2).unwrap();
+    assert!(again.stderr.contains("--force"), "{}", again.stderr);
+    let file = folder.path().join("hop.sinew.json");
+    let same = json(&sinew(&["bake", "hop.gltf", "--json"], folder.path()).success().unwrap());
+    let auto = json(
+        &sinew(&["bake", "hop.gltf", "--json", "--auto", "--name", "Other"], folder.path())
+            .success()
+            .unwrap(),
+    );
+    assert_eq!(same["bodies"], auto["bodies"], "the written set-up is the automatic one");
+    assert_eq!(same["setup"], "hop.sinew.json");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replace("\"reactive\"", "\"limp\"")).unwrap();
+    let limp = json(&sinew(&["bake", "hop.gltf", "--json"], folder.path()).success().unwrap());
+    let far = |r: &Value| r["bodies"][0]["max_distance"].as_f64().unwrap();
+    assert!(far(&limp) > 1.5 * far(&same));
+}
+
+#[test]
+fn a_broken_setup_is_refused_with_place_and_proposal() {
+    let (folder, _) = hop("broken");
+    fs::write(folder.path().join("hop.sinew.json"), r#"{"sinew":1,"bodies":[{"node":"Ball","gide":{}}]}"#)
+        .unwrap();
+    let f = sinew(&["bake", "hop.gltf", "--json"], folder.path()).code_is(3).unwrap();
+    assert!(
+        f.stderr.contains("hop.sinew.json: bodies[0]") && f.stderr.contains("did you mean \"guide\"?"),
+        "{}",
+        f.stderr
+    );
+    assert_eq!(json(&f)["exit_code"], 3);
+    assert_eq!(names(folder.path()), ["hop.gltf", "hop.sinew.json"], "nothing was written");
+}
+
+#[test]
+fn clips_are_replaced_only_when_asked() {
+    let (folder, _) = hop("replace");
+    let f = sinew(&["bake", "hop.gltf", "--name", "Hop"], folder.path()).code_is(2).unwrap();
+    assert!(
+        f.stderr.contains("already has a clip \"Hop\"") && f.stderr.contains("--replace"),
+        "{}",
+        f.stderr
+    );
+    sinew(&["bake", "hop.gltf", "--name", "Hop", "--replace"], folder.path()).success().unwrap();
+    let out = RawDocument::open(&folder.path().join("hop.sinew.gltf")).unwrap();
+    assert_eq!(out.array("animations").len(), 1);
+    // Baking a bake makes a clip of yet another name.
+    sinew(&["bake", "hop.gltf", "-o", "a.gltf"], folder.path()).success().unwrap();
+    let text = sinew(&["bake", "a.gltf", "--clip", "Hop"], folder.path()).success().unwrap().stdout;
+    assert!(text.contains("\"Hop (Sinew) 2\""), "{text}");
+}
+
+#[test]
+fn the_input_is_overwritten_only_when_asked() {
+    let (folder, scene) = hop("in-place");
+    let f = sinew(&["bake", "hop.gltf", "-o", "./hop.gltf"], folder.path()).code_is(2).unwrap();
+    assert!(f.stderr.contains("--in-place"), "{}", f.stderr);
+    assert_eq!(fs::read_to_string(&scene).unwrap(), HOP);
+    sinew(&["bake", "hop.gltf", "--in-place"], folder.path()).success().unwrap();
+    assert_eq!(RawDocument::open(&scene).unwrap().array("animations").len(), 2);
+    assert_eq!(names(folder.path()), ["hop.gltf"]);
+}
+
+#[test]
+fn exit_codes_tell_use_from_input_from_disk() {
+    let (folder, _) = hop("codes");
+    fs::write(folder.path().join("broken.glb"), b"glTF\x02\0\0\0").unwrap();
+    for (code, arguments, says) in [
+        (2, &["bake"][..], "SCENE"),
+        (2, &["bake", "hop.gltf", "--preset", "strong"], "subtle"),
+        (2, &["frobnicate"], "frobnicate"),
+        (3, &["bake", "broken.glb"], "broken.glb"),
+        (3, &["bake", "hop.gltf", "--clip", "Hip"], "did you mean \"Hop\"?"),
+        (3, &["bake", "hop.gltf", "--frames", "9", "3"], "frames"),
+        (3, &["bake", "hop.gltf", "-o", "out.fbx"], ".glb"),
+        (4, &["bake", "absent.glb"], "absent.glb"),
+        (4, &["bake", "hop.gltf", "-o", "no/such/folder.glb"], "no/such"),
+        (4, &["bake", "hop.gltf", "--setup", "absent.json"], "absent.json"),
+    ] {
+        let f = sinew(arguments, folder.path()).code_is(code).unwrap();
+        assert!(f.stderr.contains(says), "{arguments:?}: {}", f.stderr);
+        assert!(!f.stderr.contains("panicked"), "{}", f.stderr);
+    }
+    assert_eq!(names(folder.path()), ["broken.glb", "hop.gltf"], "nothing was left behind");
+}
+
+#[test]
+fn a_path_guide_that_cannot_arrive_is_a_named_shortfall() {
+    let (folder, _) = hop("short");
+    let setup = r#"{"sinew":1,"bodies":[{"node":"Ball","mass":1,"guide":{"timing":"path","base_distance":0.1},
+      "actuator":{"alpha":1e-6,"max_force":{"absolute":0.001}}}]}"#;
+    fs::write(folder.path().join("hop.sinew.json"), setup).unwrap();
+    let f = sinew(&["bake", "hop.gltf"], folder.path()).code_is(1).unwrap();
+    assert!(f.stdout.contains("had not arrived") && f.stdout.contains("wrote clip"), "{}", f.stdout);
+}
+
+#[cfg(unix)]
+#[test]
+fn terminating_a_job_leaves_nothing_behind() {
+    use std::process::{Command, Stdio};
+    use std::time::{Duration, Instant};
+    let (folder, _) = hop("cancel");
+    let command = built::command().unwrap();
+    let mut child = Command::new(command)
+        .args(["bake", "hop.gltf", "--frames", "0", "900000"])
+        .current_dir(folder.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    Command::new("kill").arg(child.id().to_string()).status().unwrap();
+    let began = Instant::now();
+    let status = child.wait().unwrap();
+    assert_eq!(status.code(), Some(5), "exit code of a cancelled job");
+    assert!(began.elapsed() < Duration::from_secs(1));
+    assert_eq!(names(folder.path()), ["hop.gltf"]);
+}
+
+#[test]
+fn every_sample_that_moves_bakes_to_a_valid_file() {
+    if !oracle::are_installed() {
+        return;
+    }
+    let files = sample::gltf_files();
+    sample::each(&files, |path| {
+        let folder = scratch::folder("samples");
+        let inspected = sinew(&["inspect", &path.to_string_lossy(), "--json"], folder.path());
+        if inspected.code == Some(3) {
+            return sample::may_be_refused(path, &inspected.stderr);
+        }
+        let found = json(&inspected);
+        let clips = found["clips"].as_array().map_or(0, Vec::len);
+        let mut told = format!("{clips} clips");
+        for clip in 0..clips {
+            let out = folder.path().join(format!("out{clip}.glb"));
+            let arguments = [
+                "bake",
+                &path.to_string_lossy(),
+                "--clip",
+                &format!("#{clip}"),
+                "-o",
+                &out.to_string_lossy(),
+                "--json",
+            ];
+            let baked = sinew(&arguments, folder.path());
+            if baked.code == Some(3) && baked.stderr.contains("nothing moves") {
+                continue;
+            }
+            let report = json(&baked.success()?);
+            khronos::judge(&out, path)?;
+            told += &format!(
+                ", {} bodies {} keys",
+                report["bodies"].as_array().map_or(0, Vec::len),
+                report["keys"]
+            );
+        }
+        Ok(told)
+    });
+}
