@@ -44,7 +44,7 @@ class BakeRequest(ctypes.Structure):
         ("tolerance", c_double),
     ] + [
         field
-        for name in ["scene", "output", "setup", "clip", "name", "asset_root"]
+        for name in ["scene", "output", "setup", "clip", "name", "asset_root", "plot"]
         for field in [(name, c_char_p), (name + "_length", c_size_t)]
     ]
 

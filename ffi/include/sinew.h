@@ -187,6 +187,11 @@
 #define SINEW_AUTOMATIC 32
 
 /**
+ * Simulate a second time with the other kind of substeps, and report how far apart the two are.
+ */
+#define SINEW_COMPARE_STEPS 64
+
+/**
  * Share of the distance to the target that one relaxation time makes up.
  */
 #define SINEW_SETTING_ALPHA 0
@@ -527,7 +532,8 @@ typedef struct sinew_bake_request {
    */
   uint32_t struct_size;
   /**
-   * `SINEW_EVERY_FRAME`, `SINEW_FRAMES`, `SINEW_REPLACE`, `SINEW_IN_PLACE`, `SINEW_AUTOMATIC`, added up.
+   * `SINEW_EVERY_FRAME`, `SINEW_FRAMES`, `SINEW_REPLACE`, `SINEW_IN_PLACE`, `SINEW_AUTOMATIC`,
+   * `SINEW_COMPARE_STEPS`, added up.
    */
   uint32_t flags;
   /**
@@ -598,6 +604,14 @@ typedef struct sinew_bake_request {
    * Bytes of `asset_root`.
    */
   size_t asset_root_length;
+  /**
+   * Where a picture of the bake goes, as SVG. NULL for nowhere.
+   */
+  const char *plot;
+  /**
+   * Bytes of `plot`.
+   */
+  size_t plot_length;
 } sinew_bake_request;
 
 /**

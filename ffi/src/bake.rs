@@ -28,13 +28,17 @@ pub const SINEW_IN_PLACE: u32 = 16;
 /// Make the set-up from the keys, even if `NAME.sinew.json` lies beside the scene.
 pub const SINEW_AUTOMATIC: u32 = 32;
 
+/// Simulate a second time with the other kind of substeps, and report how far apart the two are.
+pub const SINEW_COMPARE_STEPS: u32 = 64;
+
 /// What to bake, and how. All zeros but `struct_size` and `scene` bakes like `sinew bake SCENE`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct sinew_bake_request {
     /// `sizeof(sinew_bake_request)`.
     pub struct_size: u32,
-    /// `SINEW_EVERY_FRAME`, `SINEW_FRAMES`, `SINEW_REPLACE`, `SINEW_IN_PLACE`, `SINEW_AUTOMATIC`, added up.
+    /// `SINEW_EVERY_FRAME`, `SINEW_FRAMES`, `SINEW_REPLACE`, `SINEW_IN_PLACE`, `SINEW_AUTOMATIC`,
+    /// `SINEW_COMPARE_STEPS`, added up.
     pub flags: u32,
     /// `SINEW_PRESET_...` for every actuator.
     pub preset: i32,
@@ -70,6 +74,10 @@ pub struct sinew_bake_request {
     pub asset_root: *const c_char,
     /// Bytes of `asset_root`.
     pub asset_root_length: usize,
+    /// Where a picture of the bake goes, as SVG. NULL for nowhere.
+    pub plot: *const c_char,
+    /// Bytes of `plot`.
+    pub plot_length: usize,
 }
 
 versioned!(sinew_bake_request {
@@ -92,6 +100,8 @@ versioned!(sinew_bake_request {
     name_length: usize,
     asset_root: *const c_char,
     asset_root_length: usize,
+    plot: *const c_char,
+    plot_length: usize,
 });
 
 /// Fills in the defaults. `struct_size` is `sizeof(sinew_bake_request)`.
@@ -138,10 +148,15 @@ pub unsafe extern "C" fn sinew_bake_file(
 /// # Safety
 /// The promises of the crate for texts.
 unsafe fn plain(r: &sinew_bake_request) -> Result<BakeRequest, Fault> {
-    let known = SINEW_EVERY_FRAME | SINEW_FRAMES | SINEW_REPLACE | SINEW_IN_PLACE | SINEW_AUTOMATIC;
+    let known = SINEW_EVERY_FRAME
+        | SINEW_FRAMES
+        | SINEW_REPLACE
+        | SINEW_IN_PLACE
+        | SINEW_AUTOMATIC
+        | SINEW_COMPARE_STEPS;
     job::known_flags(r.flags, known)?;
     // SAFETY: the same promises.
-    let (scene, output, setup, clip, name, root) = unsafe {
+    let (scene, output, setup, clip, name, root, plot) = unsafe {
         (
             input::path(r.scene, r.scene_length, "scene")?,
             input::maybe(r.output, r.output_length, "output")?,
@@ -149,6 +164,7 @@ unsafe fn plain(r: &sinew_bake_request) -> Result<BakeRequest, Fault> {
             input::maybe(r.clip, r.clip_length, "clip")?,
             input::maybe(r.name, r.name_length, "name")?,
             input::maybe(r.asset_root, r.asset_root_length, "asset_root")?,
+            input::maybe(r.plot, r.plot_length, "plot")?,
         )
     };
     let has = |flag: u32| r.flags & flag != 0;
@@ -172,6 +188,8 @@ unsafe fn plain(r: &sinew_bake_request) -> Result<BakeRequest, Fault> {
         frames: job::frames(r.flags, r.first_frame, r.last_frame)?,
         every_frame: has(SINEW_EVERY_FRAME),
         tolerance: job::tolerance(r.tolerance)?,
+        plot: plot.map(Into::into),
+        compare_steps: has(SINEW_COMPARE_STEPS),
         read: ReadOptions { asset_root: root.map(Into::into) },
     })
 }

@@ -1,7 +1,8 @@
-//! Where Sinew meets the world: file formats ([`gltf`]), whole jobs with their set-up files ([`job`]), and the
-//! `sinew` command.
+//! Where Sinew meets the world: file formats ([`gltf`]), whole jobs with their set-up files ([`job`]), pictures of
+//! what they did ([`plot`]), and the `sinew` command.
 #![forbid(unsafe_code)]
 
 pub mod files;
 pub mod gltf;
 pub mod job;
+pub mod plot;

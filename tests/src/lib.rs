@@ -1,9 +1,10 @@
 //! What the whole-system suites share.
 //!
-//! [`sample`] names the real files to try, [`made`] writes the rare ones from numbers that [`scatter`] gives, and
-//! [`repository`] says where the sources are; [`built`] finds what was
-//! compiled, [`host`] compiles programs in C and C++ against it, and [`program`] runs them; [`scratch`] is where results go; [`document`] opens a glTF file without
-//! the product's own reader; [`oracle`] asks outside judges; [`skip`] decides what a machine may lack.
+//! [`sample`] names the real files to try, [`made`] writes the rare ones from numbers that [`scatter`] gives,
+//! [`scenes`] makes the examples, and [`repository`] says where the sources are; [`built`] finds what was compiled,
+//! [`host`] compiles programs in C and C++ against it, and [`program`] runs them; [`scratch`] is where results go;
+//! [`document`] opens a glTF file without the product's own reader; [`oracle`] asks outside judges; [`skip`] decides
+//! what a machine may lack.
 #![forbid(unsafe_code)]
 
 pub mod built;
@@ -15,5 +16,6 @@ pub mod program;
 pub mod repository;
 pub mod sample;
 pub mod scatter;
+pub mod scenes;
 pub mod scratch;
 pub mod skip;

@@ -1,5 +1,6 @@
 //! The `sinew` command as a TD types it: results, exit codes, messages, and what is left on disk.
 #![forbid(unsafe_code)]
+#![allow(clippy::unwrap_used)] // helpers of tests are tests
 
 use serde_json::Value;
 use sinew_tests::document::RawDocument;

@@ -14,6 +14,8 @@ pub struct Range {
     pub last: f64,
     /// Simulation steps per frame.
     pub substeps: u32,
+    /// Whether they differ in length.
+    pub uneven_substeps: bool,
     /// Whether the job goes on past `last` until `path` guides arrive, and at most to which frame.
     pub arrive_by: Option<f64>,
 }
@@ -96,7 +98,14 @@ pub fn range(
     }
     let arrive_by = (until_arrival && !given)
         .then(|| first + ((last - first).max(rate) * ARRIVAL_PATIENCE).min(MOST_FRAMES));
-    Ok(Range { frames_per_second: rate, first, last, substeps: setup.world.substeps, arrive_by })
+    Ok(Range {
+        frames_per_second: rate,
+        first,
+        last,
+        substeps: setup.world.substeps,
+        uneven_substeps: setup.world.uneven_substeps,
+        arrive_by,
+    })
 }
 
 /// The frame rate that a clip was keyed at, for formats that do not say: the lowest usual one of whose frames at

@@ -73,6 +73,8 @@ pub struct World {
     pub time_scale: Keyable,
     /// Simulation steps per frame, at least 1. Default 4. More is finer; the motion hardly changes.
     pub substeps: u32,
+    /// Makes the steps within a frame unequal, repeatably: a bake that changes hinges on its steps. Default false.
+    pub uneven_substeps: bool,
     /// Frames per second of the bake. Default: the scene's, or 24 where a format has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frames_per_second: Option<f64>,
@@ -87,6 +89,7 @@ impl Default for World {
             fields: Vec::new(),
             time_scale: Keyable::Constant(1.0),
             substeps: 4,
+            uneven_substeps: false,
             frames_per_second: None,
         }
     }
@@ -320,7 +323,7 @@ pub struct Guide {
     /// speed of its keys. Small is precise, large is smooth (`path`) or lets fast keys run ahead (`timed`). Keyable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base_distance: Option<Keyable>,
-    /// The same for orientation, degrees. Default 45. Keyable.
+    /// The same for orientation, degrees. Default 120 for `timed`, else 45. Keyable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base_angle_deg: Option<Keyable>,
     /// Whether position and orientation share one target or each has its own.

@@ -4,6 +4,7 @@ mod air;
 mod session;
 mod state;
 mod step;
+mod substeps;
 
 pub use session::{End, Session, run};
 pub use state::{SolidState, State, TargetState, Workspace};

@@ -1,6 +1,6 @@
 //! A simulation that is played with: steps, jumps in time, settings changed on the way.
 
-use super::{State, Workspace, step};
+use super::{State, Workspace, step, substeps};
 use crate::motion::{Motion, Sample, sample};
 use crate::rig::{Rig, Setting};
 use std::sync::Arc;
@@ -125,9 +125,16 @@ impl Session {
 /// From a whole frame to the next one. The last substep lands on the frame's time exactly.
 fn advance_frame(rig: &Rig, state: &mut State, work: &mut Workspace, to: usize) {
     let range = &rig.range;
-    let dt = 1.0 / (range.frames_per_second * f64::from(range.substeps));
-    for _ in 0..range.substeps {
-        step(rig, state, work, dt);
+    if range.uneven_substeps {
+        let (start, end) = (range.time(to - 1), range.time(to));
+        for share in substeps::uneven(to, range.substeps) {
+            step(rig, state, work, start + (end - start) * share - state.time);
+        }
+    } else {
+        let dt = 1.0 / (range.frames_per_second * f64::from(range.substeps));
+        for _ in 0..range.substeps {
+            step(rig, state, work, dt);
+        }
     }
     state.time = range.time(to);
 }

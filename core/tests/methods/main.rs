@@ -1,5 +1,5 @@
 //! Every check of the methods that has an exact answer: actuators, targets, free solids. Scenes are made here.
-#![allow(clippy::unwrap_used, reason = "a helper that fails fails the test")]
+#![allow(clippy::unwrap_used)] // helpers of tests are tests
 
 mod free_solids;
 mod parent_space;

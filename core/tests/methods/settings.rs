@@ -101,20 +101,24 @@ fn jumping_to_a_frame_gives_the_same_bits_as_playing_to_it() {
     let mut s = setup(paper(0.2, 0.6, 1.0 / 24.0), Timing::Timed, 10.0);
     s.world.frames_per_second = Some(24.0);
     s.world.substeps = 3;
-    let rig = Arc::new(rig(&scene, &s));
-    let mut played = Session::new(rig.clone());
-    let mut states = vec![played.state().clone()];
-    for _ in 0..190 {
-        played.step_frame();
-        states.push(played.state().clone());
+    for uneven in [false, true] {
+        s.world.uneven_substeps = uneven;
+        let rig = Arc::new(rig(&scene, &s));
+        let mut played = Session::new(rig.clone());
+        let mut states = vec![played.state().clone()];
+        for frame in 1..=190 {
+            played.step_frame();
+            assert_eq!(played.time(), rig.range.time(frame));
+            states.push(played.state().clone());
+        }
+        let mut jumped = Session::new(rig);
+        for frame in [150_usize, 3, 77, 190, 0, 12, 149] {
+            jumped.seek(frame as f64 / 24.0);
+            assert_eq!(*jumped.state(), states[frame], "frame {frame}");
+        }
+        jumped.seek(50.4 / 24.0);
+        assert!((jumped.time() - 50.4 / 24.0).abs() < 1e-12);
     }
-    let mut jumped = Session::new(rig);
-    for frame in [150_usize, 3, 77, 190, 0, 12, 149] {
-        jumped.seek(frame as f64 / 24.0);
-        assert_eq!(*jumped.state(), states[frame], "frame {frame}");
-    }
-    jumped.seek(50.4 / 24.0);
-    assert!((jumped.time() - 50.4 / 24.0).abs() < 1e-12);
 }
 
 #[test]

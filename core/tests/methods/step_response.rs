@@ -2,7 +2,7 @@
 
 use super::*;
 use sinew_core::rotation;
-use sinew_core::simulate::{State, Workspace, step};
+use sinew_core::simulate::{State, Workspace, run, step};
 
 /// Distance to the target over time from rest at distance 1.
 fn closed_form(omega: f64, zeta: f64, t: f64) -> f64 {
@@ -68,6 +68,26 @@ fn random_steps_give_the_same_curve() {
         }
         println!("alpha {alpha}, B {b}: worst deviation {worst:.1e} of the step");
         assert!(worst < 0.01, "alpha {alpha}, B {b}: {worst}");
+    }
+}
+
+#[test]
+fn uneven_substeps_give_the_same_curve() {
+    // A path that lies within the base distance: its target is at the end from the first step on, and stays.
+    let scene = ball(&[(0.0, DVec3::ZERO), (1.0, DVec3::X)]);
+    for (alpha, b, relaxation) in CASES {
+        let mut s = setup(paper(alpha, b, relaxation), Timing::Path, 10.0);
+        s.world.frames_per_second = Some(24.0);
+        s.world.substeps = 4;
+        s.bake.frames = Some([0.0, 72.0]);
+        let even = run(&rig(&scene, &s), |_, _| true).0;
+        s.world.uneven_substeps = true;
+        let uneven = run(&rig(&scene, &s), |_, _| true).0;
+        let apart = even.solid(0).zip(uneven.solid(0));
+        let apart = apart.map(|(a, b)| (a.node.position - b.node.position).length()).fold(0.0, f64::max);
+        println!("alpha {alpha}, B {b}: even and uneven substeps {apart:.1e} m apart");
+        assert!(apart < 1e-9, "alpha {alpha}, B {b}: {apart}");
+        assert_ne!(even.frame(30)[0], uneven.frame(30)[0], "the steps were the same");
     }
 }
 

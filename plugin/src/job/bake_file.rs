@@ -2,6 +2,7 @@
 
 use super::{JobError, Progress, Report, SetupSource, Stage, load_setup, simulate};
 use crate::gltf::{ClipToAdd, Document, ReadOptions};
+use sinew_core::motion::Motion;
 use sinew_core::scene::Scene;
 use sinew_core::setup::{BakedKeys, Preset, Setup};
 use std::path::{Path, PathBuf};
@@ -32,6 +33,11 @@ pub struct BakeRequest {
     pub every_frame: bool,
     /// Largest distance of fitted keys from the simulation, scene units.
     pub tolerance: Option<f64>,
+    /// Where a picture of the bake goes, as SVG. Default: nowhere.
+    pub plot: Option<PathBuf>,
+    /// Simulate a second time with uneven substeps (or even ones, where the set-up has uneven ones), report how
+    /// far apart the two are, and show both in the picture.
+    pub compare_steps: bool,
     /// How to read the scene.
     pub read: ReadOptions,
 }
@@ -69,6 +75,15 @@ pub fn bake_file(
             output.display()
         )));
     }
+    if let Some(plot) =
+        request.plot.as_ref().filter(|p| same_file(p, &output) || same_file(p, &request.scene))
+    {
+        return Err(JobError::Use(format!(
+            "{} is a scene; give the picture another name, such as {}",
+            plot.display(),
+            plot.with_extension("svg").display()
+        )));
+    }
     if !progress(Progress::begin(Stage::Open)) {
         return Err(JobError::Cancelled);
     }
@@ -80,6 +95,10 @@ pub fn bake_file(
 
     request.overrule(&mut setup);
     let mut outcome = simulate(document.scene(), &setup, &setup_name, true, progress)?;
+    let other_steps = match request.compare_steps {
+        true => Some(other_steps(document.scene(), &setup, &setup_name, progress)?),
+        false => None,
+    };
     let chosen = setup.bake.name.is_some();
     let name = free_clip_name(document.scene(), &outcome.name, chosen, request.replace).ok_or_else(|| {
         JobError::Use(format!(
@@ -99,14 +118,43 @@ pub fn bake_file(
         channels: &outcome.baked.channels,
     })?;
     document.save(&output)?;
+    if let Some(plot) = &request.plot {
+        let title = format!("{}: {}", document.scene().name, name);
+        let also = other_steps
+            .as_ref()
+            .map(|m| (if setup.world.uneven_substeps { "even substeps" } else { "uneven substeps" }, m));
+        let picture = crate::plot::draw(&title, &outcome.compiled.rig, &outcome.motion, also);
+        crate::files::write_whole(plot, picture.as_bytes())
+            .map_err(|error| JobError::Io { file: plot.clone(), error })?;
+    }
     let report = &mut outcome.report;
     report.timings.open_s = open_s;
     report.timings.save_s = began.elapsed().as_secs_f64();
     report.name = name;
     report.scene = request.scene.display().to_string();
     report.output = Some(output.display().to_string());
+    report.plot = request.plot.as_ref().map(|p| p.display().to_string());
+    report.steps_apart = other_steps.as_ref().map(|other| farthest_apart(&outcome.motion, other));
     report.warnings.splice(0..0, document.warnings().iter().cloned());
     Ok(outcome.report)
+}
+
+/// The same simulation with the other kind of substeps.
+fn other_steps(
+    scene: &Scene,
+    setup: &Setup,
+    setup_name: &str,
+    progress: &mut dyn FnMut(Progress) -> bool,
+) -> Result<Motion, JobError> {
+    let mut other = setup.clone();
+    other.world.uneven_substeps = !setup.world.uneven_substeps;
+    Ok(simulate(scene, &other, setup_name, true, progress)?.motion)
+}
+
+/// The largest distance between two motions of the same bodies at a frame that both have, scene units.
+fn farthest_apart(a: &Motion, b: &Motion) -> f64 {
+    let frames = (0..a.frames().min(b.frames())).flat_map(|f| a.frame(f).iter().zip(b.frame(f)));
+    frames.map(|(a, b)| (a.node.position - b.node.position).length()).fold(0.0, f64::max)
 }
 
 /// A name that no clip has yet, unless that clip is to be replaced. `None` when it is taken and was `chosen`: a name

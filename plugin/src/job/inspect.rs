@@ -1,11 +1,13 @@
 //! What is in a scene, and what would be simulated.
 
+use super::setup_file::AUTOMATIC;
 use super::{JobError, SetupSource, load_setup};
 use crate::gltf::{Document, ReadOptions};
 use serde::Serialize;
 use sinew_core::rig::compile;
 use sinew_core::scene::{Property, Scene};
 use sinew_core::setup::{Behaviour, choose_clip, explain};
+use std::collections::HashSet;
 use std::path::Path;
 
 /// What is in a scene.
@@ -112,6 +114,9 @@ pub fn inspect(
         warnings: document.warnings().to_vec(),
     };
     let choices = chosen.map_or_else(Vec::new, |c| explain(scene, c));
+    // A set-up that somebody wrote has its own reasons.
+    let automatic = setup_name == AUTOMATIC;
+    let mut simulated = HashSet::new();
     if !setup.bodies.is_empty() {
         let compiled = compile(scene, &setup, chosen).map_err(bad)?;
         let range = compiled.rig.range;
@@ -119,12 +124,16 @@ pub fn inspect(
         found.frames = Some([range.first, range.last]);
         found.warnings.extend(compiled.warnings);
         for (i, solid) in compiled.rig.solids.iter().enumerate() {
+            simulated.insert(solid.node);
             let drive = compiled.rig.drive(i, range.start());
             let answers = drive.stiffness.sqrt();
             found.bodies.push(BodyInfo {
                 node: solid.label.clone(),
                 guided: solid.position_target.is_some() || solid.rotation_target.is_some(),
-                because: choices.iter().find(|c| c.node == solid.node).map(|c| c.because.clone()),
+                because: choices
+                    .iter()
+                    .find(|c| automatic && c.node == solid.node)
+                    .map(|c| c.because.clone()),
                 mass_kg: solid.mass,
                 mass_from: compiled.mass_notes[i].clone(),
                 answers_at_rad_per_s: answers,
@@ -135,8 +144,14 @@ pub fn inspect(
     }
     found.left_alone = choices
         .into_iter()
-        .filter(|c| c.behaviour == Behaviour::Animated)
-        .map(|c| LeftAlone { node: scene.label(c.node), because: c.because })
+        .filter(|c| !simulated.contains(&c.node))
+        .map(|c| LeftAlone {
+            node: scene.label(c.node),
+            because: match c.behaviour {
+                Behaviour::Animated => c.because,
+                _ => "keyed, but the set-up does not simulate it: left as keyed".into(),
+            },
+        })
         .collect();
     if found.bodies.is_empty() && scene_is_still(scene) {
         found.warnings.push("the scene has no keys: nothing would be simulated without a set-up file".into());

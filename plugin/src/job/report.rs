@@ -30,6 +30,8 @@ pub struct Report {
     pub name: String,
     /// Where it was written, if it was.
     pub output: Option<String>,
+    /// Where the picture was written, if it was.
+    pub plot: Option<String>,
     /// Frames per second.
     pub frames_per_second: f64,
     /// First frame.
@@ -46,6 +48,8 @@ pub struct Report {
     pub max_fit_error: f64,
     /// The same for rotations, degrees.
     pub max_fit_error_deg: f64,
+    /// Largest distance of the motion with other substeps, scene units, where that was asked for.
+    pub steps_apart: Option<f64>,
     /// What is worth knowing.
     pub warnings: Vec<String>,
     /// How long it took.

@@ -93,6 +93,7 @@ pub fn simulate(
         },
         name: name.clone(),
         output: None,
+        plot: None,
         frames_per_second: rig.range.frames_per_second,
         first_frame: rig.range.first,
         frames: motion.frames(),
@@ -101,6 +102,7 @@ pub fn simulate(
         samples: baked.samples,
         max_fit_error: baked.max_error,
         max_fit_error_deg: baked.max_error_deg,
+        steps_apart: None,
         warnings,
         timings,
     };

@@ -17,6 +17,9 @@ pub enum SetupSource {
     Automatic,
 }
 
+/// What messages call a set-up that was made up.
+pub(super) const AUTOMATIC: &str = "automatic set-up";
+
 /// The set-up file that belongs to a scene: `NAME.sinew.json`.
 pub fn setup_beside(scene: &Path) -> PathBuf {
     scene.with_extension("sinew.json")
@@ -35,10 +38,9 @@ pub fn load_setup(
         SetupSource::Automatic => None,
     };
     let Some(file) = file else {
-        let name = "automatic set-up";
-        let setup =
-            setup::automatic(scene, clip).map_err(|error| JobError::Setup { file: name.into(), error })?;
-        return Ok((setup, name.into()));
+        let setup = setup::automatic(scene, clip)
+            .map_err(|error| JobError::Setup { file: AUTOMATIC.into(), error })?;
+        return Ok((setup, AUTOMATIC.into()));
     };
     let name = file.display().to_string();
     let text = std::fs::read_to_string(&file).map_err(|error| match error.kind() {

@@ -83,6 +83,12 @@ pub struct Bake {
     /// How far fitted keys may be from the simulation, scene units.
     #[arg(long, value_name = "UNITS")]
     pub tolerance: Option<f64>,
+    /// Draw paths, values over time and effort as SVG.
+    #[arg(long, value_name = "FILE")]
+    pub plot: Option<PathBuf>,
+    /// Simulate again with uneven substeps and say how far apart the two are; dots in the picture.
+    #[arg(long)]
+    pub compare_steps: bool,
 }
 
 #[derive(Args)]
@@ -161,6 +167,8 @@ impl Bake {
             frames: self.frames.as_ref().map(|f| [f[0], f[1]]),
             every_frame: self.every_frame,
             tolerance: self.tolerance,
+            plot: self.plot.clone(),
+            compare_steps: self.compare_steps,
             read: self.input.read(),
         }
     }

@@ -60,6 +60,9 @@ pub fn bake(r: &Report) -> String {
         number(r.max_fit_error),
         r.max_fit_error_deg
     );
+    if let Some(apart) = r.steps_apart {
+        _ = writeln!(text, "  with other substeps {} apart at most", number(apart));
+    }
     warnings(&mut text, &r.warnings);
     let t = &r.timings;
     _ = writeln!(
@@ -70,6 +73,9 @@ pub fn bake(r: &Report) -> String {
         r.setup
     );
     _ = writeln!(text, "wrote clip \"{}\" to {}", r.name, r.output.as_deref().unwrap_or("memory"));
+    if let Some(plot) = &r.plot {
+        _ = writeln!(text, "drew it in {plot}");
+    }
     text
 }
 

@@ -1,0 +1,98 @@
+//! Pictures of any motion: the same bytes every time, well-formed whatever the names, nothing that is no number.
+#![allow(clippy::unwrap_used)] // helpers of tests are tests
+
+use glam::DVec3;
+use sinew_core::curve::{Curve, Kind, Segments};
+use sinew_core::motion::Motion;
+use sinew_core::rig::{Rig, compile};
+use sinew_core::scene::{Channel, Clip, Node, Property, Scene};
+use sinew_core::setup::{Behaviour, Body, Parts, Setup, automatic};
+use sinew_core::simulate::run;
+use sinew_plugin::plot::draw;
+
+/// Nodes that go from the origin to a place each, in two seconds.
+fn scene(ends: &[(&str, DVec3)]) -> Scene {
+    let mut scene = Scene { frames_per_second: 24.0, ..Scene::default() };
+    let mut channels = Vec::new();
+    for (node, (name, end)) in ends.iter().enumerate() {
+        let values = [DVec3::ZERO, *end].iter().flat_map(|p| p.to_array()).collect();
+        let curve = Curve::new(Kind::Vector, 3, vec![0.0, 2.0], values, Segments::Linear).unwrap();
+        channels.push(Channel { node, property: Property::Translation, curve });
+        scene.nodes.push(Node { name: (*name).into(), ..Node::default() });
+    }
+    scene.clips = vec![Clip { name: "Keys".into(), channels }];
+    scene
+}
+
+fn simulate(scene: &Scene, edit: impl FnOnce(&mut Setup)) -> (Rig, Motion) {
+    let mut setup = automatic(scene, None).unwrap();
+    edit(&mut setup);
+    let rig = compile(scene, &setup, scene.clips.first()).unwrap().rig;
+    let motion = run(&rig, |_, _| true).0;
+    (rig, motion)
+}
+
+fn picture(scene: &Scene, edit: impl FnOnce(&mut Setup)) -> String {
+    let (rig, motion) = simulate(scene, edit);
+    let svg = draw("title", &rig, &motion, None);
+    assert_eq!(svg, draw("title", &rig, &motion, None), "not the same bytes");
+    assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
+    for odd in ["NaN", "inf", "-0 ", "\"-0\""] {
+        assert!(!svg.contains(odd), "{odd} in {svg}");
+    }
+    svg
+}
+
+#[test]
+fn the_side_that_shows_most_is_taken() {
+    let seen = |end: DVec3| picture(&scene(&[("A", end), ("B", DVec3::ZERO)]), |_| ());
+    assert!(seen(DVec3::new(3.0, 2.0, 0.1)).contains("from the front: x and y"));
+    assert!(seen(DVec3::new(0.1, 2.0, 3.0)).contains("from the side: z and y"));
+    assert!(seen(DVec3::new(3.0, 0.1, 2.0)).contains("from above: x and z"));
+    assert!(!seen(DVec3::new(3.0, 0.0, 0.0)).contains("path seen"), "a straight path needs no panel");
+}
+
+#[test]
+fn names_cannot_break_the_picture() {
+    let svg = picture(&scene(&[("</svg><script>&\"'\u{7}", DVec3::X)]), |_| ());
+    assert!(svg.contains("&lt;/svg&gt;&lt;script&gt;&amp;") && !svg.contains("<script"));
+    assert_eq!(svg.matches("</svg>").count(), 1);
+}
+
+#[test]
+fn at_most_eight_bodies_are_drawn_and_the_rest_is_counted() {
+    let ends: Vec<(String, DVec3)> =
+        (0..11).map(|i| (format!("body {i}"), DVec3::new(f64::from(i), 1.0, 0.0))).collect();
+    let ends: Vec<(&str, DVec3)> = ends.iter().map(|(n, e)| (n.as_str(), *e)).collect();
+    let svg = picture(&scene(&ends), |_| ());
+    assert!(svg.contains("and 3 more"));
+    // The fastest depart most from their keys.
+    assert!(svg.contains(">body 10<") && !svg.contains(">body 0<"), "{svg}");
+}
+
+#[test]
+fn motions_at_the_edge_have_pictures() {
+    let one = scene(&[("A", DVec3::X)]);
+    let still = scene(&[("A", DVec3::ZERO)]);
+    picture(&one, |s| s.bake.frames = Some([3.0, 3.0]));
+    picture(&still, |_| ());
+    picture(&scene(&[("A", DVec3::splat(1e12))]), |_| ());
+    picture(&one, |s| s.bodies[0].behaviour = Behaviour::Free);
+    let turning = picture(&one, |s| s.bodies[0].simulate = Parts::Orientation);
+    assert!(turning.contains("angle off the keys"));
+    let svg = picture(&scene(&[("A", DVec3::X), ("B", DVec3::Y)]), |s| {
+        s.bodies.truncate(1);
+        s.bodies.push(Body::new("B"));
+    });
+    assert!(svg.contains("% of its limit"));
+}
+
+#[test]
+fn another_motion_is_dots() {
+    let scene = scene(&[("A", DVec3::X)]);
+    let (rig, motion) = simulate(&scene, |_| ());
+    let svg = draw("title", &rig, &motion, Some(("other", &motion)));
+    let plain = draw("title", &rig, &motion, None);
+    assert!(svg.contains(">other<"));
+    assert!(svg.matches("<circle").count() >= plain.matches("<circle").count() + motion.frames());
+}

@@ -1,0 +1,22 @@
+//! Writes the pictures of the example scenes anew, with the `sinew` command of this workspace.
+
+use sinew_tests::program::Program;
+use sinew_tests::{built, repository, scenes, scratch};
+
+fn main() -> Result<(), String> {
+    let (root, scratch) = (repository::root(), scratch::folder("pictures"));
+    for (name, _) in scenes::all() {
+        let picture = root.join("docs/pictures").join(name).with_extension("svg");
+        Program::new(built::command()?)
+            .args(["bake", &format!("examples/scenes/{name}.gltf"), "-o"])
+            .arg(scratch.path().join(name).with_extension("gltf"))
+            .arg("--plot")
+            .arg(&picture)
+            .args(scenes::picture_arguments(name))
+            .folder(root)
+            .run()?
+            .success()?;
+        println!("drew {}", picture.display());
+    }
+    Ok(())
+}

@@ -1,0 +1,189 @@
+//! Puts an example scene together as one self-contained glTF document with one clip.
+
+use super::solid::{self, Solid};
+use base64::Engine;
+use glam::{DQuat, DVec3};
+use serde_json::{Value, json};
+
+/// A document in the making.
+pub(super) struct Maker {
+    clip: String,
+    bytes: Vec<u8>,
+    views: Vec<Value>,
+    accessors: Vec<Value>,
+    materials: Vec<Value>,
+    meshes: Vec<Value>,
+    nodes: Vec<Value>,
+    roots: Vec<usize>,
+    samplers: Vec<Value>,
+    channels: Vec<Value>,
+}
+
+const FLOAT: u32 = 5126;
+const UNSIGNED_SHORT: u32 = 5123;
+
+impl Maker {
+    pub fn new(clip: &str) -> Maker {
+        Maker {
+            clip: clip.to_owned(),
+            bytes: Vec::new(),
+            views: Vec::new(),
+            accessors: Vec::new(),
+            materials: Vec::new(),
+            meshes: Vec::new(),
+            nodes: Vec::new(),
+            roots: Vec::new(),
+            samplers: Vec::new(),
+            channels: Vec::new(),
+        }
+    }
+
+    /// A ball; with two colours, one half each, so that one sees it turn.
+    pub fn ball(&mut self, radius: f64, colours: &[[f64; 3]]) -> usize {
+        // A ball of one colour is a mark in a figure and may be coarse.
+        let solid = solid::ball(radius, colours.len());
+        let upper = |t: &[u16; 3]| t.iter().map(|i| solid.positions[usize::from(*i)].x).sum::<f64>() > 0.0;
+        let parts: Vec<Vec<[u16; 3]>> = match colours.len() {
+            1 => vec![solid.triangles.clone()],
+            _ => {
+                let (a, b) = solid.triangles.iter().copied().partition::<Vec<_>, _>(upper);
+                vec![a, b]
+            }
+        };
+        self.mesh(&solid, &parts, colours)
+    }
+
+    /// A box around its node.
+    pub fn block(&mut self, size: DVec3, colour: [f64; 3]) -> usize {
+        let solid = solid::block(size, DVec3::ZERO);
+        self.mesh(&solid, std::slice::from_ref(&solid.triangles), &[colour])
+    }
+
+    /// A box that begins at its node and lies along x.
+    pub fn long_block(&mut self, size: DVec3, colour: [f64; 3]) -> usize {
+        let solid = solid::block(size, DVec3::X * size.x * 0.5);
+        self.mesh(&solid, std::slice::from_ref(&solid.triangles), &[colour])
+    }
+
+    fn mesh(&mut self, solid: &Solid, parts: &[Vec<[u16; 3]>], colours: &[[f64; 3]]) -> usize {
+        let positions = self.floats("VEC3", flat(&solid.positions), Some(34962));
+        let normals = self.floats("VEC3", flat(&solid.normals), Some(34962));
+        let mut primitives = Vec::new();
+        for (triangles, [r, g, b]) in parts.iter().zip(colours) {
+            let data = triangles.iter().flatten().flat_map(|i| i.to_le_bytes()).collect();
+            let indices = self.accessor("SCALAR", UNSIGNED_SHORT, triangles.len() * 3, data, Some(34963));
+            primitives.push(json!({
+                "attributes": {"POSITION": positions, "NORMAL": normals},
+                "indices": indices,
+                "material": self.materials.len(),
+            }));
+            self.materials.push(json!({
+                "pbrMetallicRoughness": {
+                    "baseColorFactor": [r, g, b, 1.0], "metallicFactor": 0.0, "roughnessFactor": 0.6,
+                },
+            }));
+        }
+        self.meshes.push(json!({"primitives": primitives}));
+        self.meshes.len() - 1
+    }
+
+    /// A node, at rest at `translation` from its parent.
+    pub fn node(
+        &mut self,
+        name: &str,
+        mesh: Option<usize>,
+        translation: DVec3,
+        parent: Option<usize>,
+    ) -> usize {
+        let index = self.nodes.len();
+        let mut node = json!({"name": name, "translation": translation.to_array()});
+        if let Some(mesh) = mesh {
+            node["mesh"] = json!(mesh);
+        }
+        self.nodes.push(node);
+        match parent {
+            Some(parent) => self.nodes[parent]["children"] = json!([index]),
+            None => self.roots.push(index),
+        }
+        index
+    }
+
+    /// Straight keys on a translation.
+    pub fn translate(&mut self, node: usize, times: &[f64], places: &[DVec3]) {
+        let values = self.floats("VEC3", flat(places), None);
+        self.channel(node, "translation", times, values);
+    }
+
+    /// Keys on a rotation, the short way round in between.
+    pub fn rotate(&mut self, node: usize, times: &[f64], turns: &[DQuat]) {
+        let values = self.floats("VEC4", turns.iter().flat_map(|q| q.to_array()).collect(), None);
+        self.channel(node, "rotation", times, values);
+    }
+
+    fn channel(&mut self, node: usize, path: &str, times: &[f64], output: usize) {
+        let input = self.floats("SCALAR", times.to_vec(), None);
+        self.channels.push(json!({"sampler": self.samplers.len(), "target": {"node": node, "path": path}}));
+        self.samplers.push(json!({"input": input, "output": output, "interpolation": "LINEAR"}));
+    }
+
+    fn floats(&mut self, kind: &str, values: Vec<f64>, target: Option<u32>) -> usize {
+        let width = match kind {
+            "SCALAR" => 1,
+            "VEC3" => 3,
+            _ => 4,
+        };
+        let stored: Vec<f32> = values.iter().map(|v| *v as f32).collect();
+        let data = stored.iter().flat_map(|v| v.to_le_bytes()).collect();
+        let index = self.accessor(kind, FLOAT, values.len() / width, data, target);
+        if kind != "VEC4" {
+            // Required for key times and positions.
+            let bound = |pick: fn(f32, f32) -> f32| -> Vec<f32> {
+                let of = |c: usize| stored.iter().skip(c).step_by(width).copied().reduce(pick);
+                (0..width).filter_map(of).collect()
+            };
+            self.accessors[index]["min"] = json!(bound(f32::min));
+            self.accessors[index]["max"] = json!(bound(f32::max));
+        }
+        index
+    }
+
+    fn accessor(&mut self, kind: &str, code: u32, count: usize, data: Vec<u8>, target: Option<u32>) -> usize {
+        let start = self.bytes.len().next_multiple_of(4);
+        self.bytes.resize(start, 0);
+        let mut view = json!({"buffer": 0, "byteOffset": start, "byteLength": data.len()});
+        if let Some(target) = target {
+            view["target"] = json!(target);
+        }
+        self.bytes.extend(data);
+        self.views.push(view);
+        let view = self.views.len() - 1;
+        self.accessors.push(json!({"bufferView": view, "componentType": code, "type": kind, "count": count}));
+        self.accessors.len() - 1
+    }
+
+    /// The whole file.
+    pub fn finish(self) -> String {
+        let data = base64::engine::general_purpose::STANDARD.encode(&self.bytes);
+        let document = json!({
+            "asset": {"version": "2.0", "generator": "Sinew example scenes"},
+            "scene": 0,
+            "scenes": [{"nodes": self.roots}],
+            "nodes": self.nodes,
+            "meshes": self.meshes,
+            "materials": self.materials,
+            "animations": [{"name": self.clip, "samplers": self.samplers, "channels": self.channels}],
+            "accessors": self.accessors,
+            "bufferViews": self.views,
+            "buffers": [{
+                "byteLength": self.bytes.len(), "uri": format!("data:application/octet-stream;base64,{data}"),
+            }],
+        });
+        let mut text = serde_json::to_string_pretty(&document).expect("plain values become text");
+        text.push('\n');
+        text
+    }
+}
+
+fn flat(points: &[DVec3]) -> Vec<f64> {
+    points.iter().flat_map(|p| p.to_array()).collect()
+}

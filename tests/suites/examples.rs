@@ -1,0 +1,291 @@
+//! The example scenes, baked by the real command: each shows what its picture claims.
+#![forbid(unsafe_code)]
+#![allow(clippy::unwrap_used)] // helpers of tests are tests
+
+use glam::DVec3;
+use sinew_core::scene::Property;
+use sinew_plugin::gltf::{Document, ReadOptions};
+use sinew_tests::oracle::{self, khronos};
+use sinew_tests::program::Program;
+use sinew_tests::{built, repository, scenes, scratch};
+use std::path::Path;
+
+/// Places of nodes at every frame, as the baked clip has them, relative to their parents.
+struct Shown {
+    document: Document,
+    frames: usize,
+}
+
+impl Shown {
+    fn of(&self, node: &str) -> Vec<DVec3> {
+        let scene = self.document.scene();
+        let index = scene.find(node).unwrap_or_else(|| panic!("no node \"{node}\""));
+        let clip = scene.clips.last().expect("a clip was added");
+        let curve = clip.curve(index, Property::Translation).expect("the node was baked");
+        (0..self.frames).map(|f| curve.vector(f as f64 / 24.0)).collect()
+    }
+}
+
+/// Bakes an example and draws it, with exit code 0 and nothing for the validator to object to; the picture must be
+/// the one in the documentation.
+fn bake(name: &str) -> Shown {
+    let folder = scratch::folder(name);
+    let scene = repository::root().join("examples/scenes").join(name).with_extension("gltf");
+    let (output, plot) = (folder.path().join("out.gltf"), folder.path().join("out.svg"));
+    let done = Program::new(built::command().unwrap())
+        .args([Path::new("bake"), &scene, Path::new("-o"), &output, Path::new("--plot"), &plot])
+        .args(scenes::picture_arguments(name))
+        .arg("--json")
+        .run()
+        .and_then(|done| done.success())
+        .unwrap();
+    let report: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
+    assert_eq!(report["status"], "done", "{name}");
+    if oracle::are_installed() {
+        assert_eq!(khronos::judge(&output, &scene), Ok(0), "{name}");
+    }
+    let picture = repository::root().join("docs/pictures").join(name).with_extension("svg");
+    let drawn = std::fs::read_to_string(&plot).unwrap();
+    assert!(
+        std::fs::read_to_string(&picture).unwrap_or_default() == drawn,
+        "{} is not what the program draws; run the example program make_pictures and look at it",
+        picture.display()
+    );
+    let document = Document::open(&output, &ReadOptions::default()).unwrap();
+    Shown { document, frames: report["frames"].as_u64().unwrap() as usize }
+}
+
+#[test]
+fn scenes_are_what_their_maker_makes() {
+    for (name, text) in scenes::all() {
+        let file = repository::root().join("examples/scenes").join(name).with_extension("gltf");
+        let there = std::fs::read_to_string(&file).unwrap_or_default();
+        assert!(there == text, "{} is out of date; run the example program make_scenes", file.display());
+        if oracle::are_installed() {
+            assert_eq!(khronos::judge(&file, &file), Ok(0), "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_ball_leaves_its_straight_keys_and_comes_to_rest() {
+    let places = bake("ball").of("Ball");
+    let rest = DVec3::new(2.4, 0.3, 0.0);
+    let sharpest = sharpest_turn(&places[8..]);
+    assert!(sharpest < 1.0, "a corner of {sharpest} rad per frame is left");
+    // It is thrown past the first key's height and stays above the floor.
+    let height = |f: fn(f64, f64) -> f64| places.iter().map(|p| p.y).reduce(f).unwrap();
+    assert!(height(f64::max) > 1.72 && height(f64::min) > 0.24, "{places:?}");
+    assert!((places[52] - rest).length() < 0.02, "{}", places[52]);
+}
+
+#[test]
+fn a_larger_base_distance_is_smoother_and_farther() {
+    let shown = bake("smoothing");
+    let bodies = ["base distance 0.2", "base distance 0.4", "base distance 0.8"].map(|n| shown.of(n));
+    // The path's two upper corners are cut by more and more.
+    let top = bodies.each_ref().map(|b| b.iter().map(|p| p.y).fold(0.0, f64::max));
+    assert!(top[0] > top[1] + 0.1 && top[1] > top[2] + 0.1 && top[0] < 1.2, "{top:?}");
+    let bend = bodies.each_ref().map(|b| largest_curvature(b));
+    assert!(bend[0] > 1.5 * bend[1] && bend[1] > 1.5 * bend[2], "{bend:?}");
+    for (body, reach) in bodies.iter().zip([0.2, 0.4, 0.8]) {
+        let end = *body.last().unwrap();
+        assert!((end - DVec3::X * 4.0).length() < 0.02, "{end}");
+        // The paper's promise: no point of the path is farther from the trajectory than the base distance.
+        for point in zigzag() {
+            let off = body.windows(2).map(|w| distance_to_segment(point, w[0], w[1])).fold(9.0, f64::min);
+            assert!(off <= reach * 1.01, "{point} is {off} away");
+        }
+    }
+}
+
+#[test]
+fn less_damping_swings_past_more() {
+    let shown = bake("damping");
+    let past = ["B 0.3", "B 0.6", "B 1", "B 2"].map(|name| {
+        let lowest = shown.of(name).iter().map(|p| p.y).fold(0.0, f64::min);
+        let farthest = shown.of(name).iter().map(|p| p.x - 4.0).fold(0.0, f64::max);
+        farthest.max(-lowest)
+    });
+    assert!(past[0] > 0.1 && past[0] > 2.0 * past[1] && past[1] > past[2] + 0.01, "{past:?}");
+    assert!(past[2] < 0.01 && past[3] < 0.01, "{past:?}");
+}
+
+#[test]
+fn uneven_steps_give_the_same_oscillator() {
+    let shown = bake("random_steps");
+    let omega = 0.2_f64.sqrt() * 24.0;
+    for (name, zeta) in [("B 0.5", 0.5_f64), ("B 1.2", 1.2)] {
+        // From rest, one away from the target: the closed forms below and above critical damping.
+        let left = |t: f64| {
+            let decay = (-zeta * omega * t).exp();
+            let w = omega * (1.0 - zeta * zeta).abs().sqrt();
+            let (c, s) =
+                if zeta < 1.0 { ((w * t).cos(), (w * t).sin()) } else { ((w * t).cosh(), (w * t).sinh()) };
+            decay * (c + zeta * omega / w * s)
+        };
+        for (f, p) in shown.of(name).iter().enumerate() {
+            let expected = 1.0 - left(f as f64 / 24.0);
+            assert!((p.x - expected).abs() < 1e-3, "{name}, frame {f}: {} and not {expected}", p.x);
+        }
+    }
+    // The other steps, through the report of the command.
+    let folder = scratch::folder("steps");
+    let scene = repository::root().join("examples/scenes/random_steps.gltf");
+    let done = Program::new(built::command().unwrap())
+        .args([Path::new("bake"), &scene, Path::new("--compare-steps"), Path::new("--json"), Path::new("-o")])
+        .arg(folder.path().join("out.gltf"))
+        .run()
+        .and_then(|done| done.success())
+        .unwrap();
+    let report: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
+    let apart = report["steps_apart"].as_f64().unwrap();
+    println!("even and uneven substeps: {apart:.1e} apart, of a metre");
+    assert!(apart < 0.01 && apart > 0.0, "{apart}");
+}
+
+#[test]
+fn gravity_sags_by_its_formula_and_is_made_up_for() {
+    let shown = bake("sag");
+    let sag = 9.81 / (24.0 * 24.0) / (2.0 * 0.1);
+    let at = |name: &str, frame: usize| -shown.of(name)[frame].y;
+    assert!(
+        (at("compensation 0", 60) / sag - 1.0).abs() < 0.01,
+        "{} and not {sag}",
+        at("compensation 0", 60)
+    );
+    let late = ["compensation 0", "compensation 1", "compensation 4"].map(|n| at(n, 60));
+    assert!(late[0] > 4.0 * late[1] && late[1] > 4.0 * late[2].abs(), "{late:?}");
+    // With one per second the rest of the sag decays by e in a second.
+    let decay = at("compensation 1", 36) / at("compensation 1", 60);
+    assert!((decay / 1.0_f64.exp() - 1.0).abs() < 0.1, "{decay}");
+}
+
+#[test]
+fn the_runner_waits_for_the_courier() {
+    let shown = bake("relay");
+    let (courier, runner) = (shown.of("Courier"), shown.of("Runner"));
+    let leaves = runner.iter().position(|p| p.x > 0.05).unwrap();
+    assert!(courier[leaves].x > -0.5, "it left when the courier was at {}", courier[leaves].x);
+    assert!(runner[leaves - 6].x > -0.1, "it did not come to its mark first");
+    let fastest = runner.windows(2).map(|w| (w[1] - w[0]).length() * 24.0).fold(0.0, f64::max);
+    assert!((3.0..4.2).contains(&fastest), "{fastest} m/s, and 4 were wanted at the end");
+    assert!((runner.last().unwrap().x - 3.0).abs() < 0.02 && courier.last().unwrap().x.abs() < 0.02);
+}
+
+#[test]
+fn the_load_trails_the_arm_and_swings_past() {
+    // In the arm's frame: z grows against the first swing.
+    let load = bake("crane").of("Load");
+    let rest = DVec3::new(2.2, -1.2, 0.0);
+    let trails = (12..30).map(|f| load[f].z).fold(0.0, f64::max);
+    let past = (30..60).map(|f| load[f].z).fold(0.0, f64::min);
+    assert!(trails > 0.3 && past < -0.1, "trails by {trails}, swings past by {past}");
+    assert!((load[108] - rest).length() < 0.1, "{}", load[108]);
+}
+
+#[test]
+fn presets_settle_in_order() {
+    let shown = bake("strength");
+    let settled = ["subtle", "reactive", "limp"]
+        .map(|name| shown.of(name).iter().rposition(|p| (p.x - 2.0).abs() > 0.05).unwrap());
+    assert!(settled[0] < settled[1] && settled[1] < settled[2], "{settled:?}");
+}
+
+#[test]
+fn a_weaker_limit_starts_later_and_overshoots() {
+    let shown = bake("limit");
+    let half_way = ["8 weights", "3 weights", "2 weights"].map(|n| shown.of(n)[12].x);
+    assert!(half_way[0] > half_way[1] + 0.02 && half_way[1] > half_way[2] + 0.1, "{half_way:?}");
+    let past = ["8 weights", "3 weights", "2 weights"]
+        .map(|n| shown.of(n).iter().map(|p| p.x - 2.0).fold(0.0, f64::max));
+    assert!(past[0] < past[1] && past[1] < past[2], "{past:?}");
+}
+
+#[test]
+fn keeping_up_shortens_the_lag() {
+    let shown = bake("keep_up");
+    // Keys at 4 m/s, B 0.8, 20 rad/s: the lag of 2 B v / omega, all of it, half of it, none.
+    for (name, lag) in [("keep up 0", 0.32), ("keep up 0.5", 0.16), ("keep up 1", 0.0)] {
+        let behind = 4.0 * 11.0 / 24.0 - shown.of(name)[17].x;
+        assert!((behind - lag).abs() < 0.02, "{name}: {behind} behind");
+    }
+}
+
+#[test]
+fn blend_lies_between_keys_and_physics() {
+    let shown = bake("blend");
+    let [keys, half, physics] = ["blend 0", "blend 0.5", "blend 1"].map(|n| shown.of(n));
+    for f in 0..keys.len() {
+        let keyed = ((f as f64 - 6.0) / 12.0 * 2.0).clamp(0.0, 2.0);
+        assert!((keys[f].x - keyed).abs() < 1e-3, "frame {f}: {}", keys[f].x);
+        assert!((half[f] - keys[f].midpoint(physics[f])).length() < 2e-3, "frame {f}");
+    }
+}
+
+#[test]
+fn a_picture_never_takes_the_place_of_a_scene() {
+    let folder = scratch::folder("picture");
+    let scene = folder.path().join("ball.gltf");
+    std::fs::copy(repository::root().join("examples/scenes/ball.gltf"), &scene).unwrap();
+    let before = std::fs::read(&scene).unwrap();
+    let done =
+        Program::new(built::command().unwrap()).arg("bake").arg(&scene).arg("--plot").arg(&scene).run();
+    done.and_then(|done| done.code_is(2)).unwrap();
+    assert_eq!(std::fs::read(&scene).unwrap(), before);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "something was written");
+}
+
+#[test]
+fn inspecting_names_what_the_set_up_leaves_alone() {
+    let scene = repository::root().join("examples/scenes/crane.gltf");
+    let inspect = |more: &[&str]| -> serde_json::Value {
+        let program =
+            Program::new(built::command().unwrap()).arg("inspect").arg(&scene).arg("--json").args(more);
+        serde_json::from_str(&program.run().and_then(|done| done.success()).unwrap().stdout).unwrap()
+    };
+    let set_up = inspect(&[]);
+    assert_eq!(set_up["left_alone"][0]["node"], "\"Arm\"");
+    assert!(set_up["bodies"][0]["because"].is_null(), "the set-up was written by hand");
+    let automatic = inspect(&["--auto"]);
+    assert_eq!(automatic["bodies"].as_array().unwrap().len(), 2);
+    assert!(automatic["bodies"][0]["because"].is_string());
+}
+
+/// Points along the path of the smoothing scene.
+fn zigzag() -> impl Iterator<Item = DVec3> {
+    let corners = [(0.0, 0.0), (1.0, 1.2), (1.8, 0.0), (2.6, 1.2), (2.6, 0.0), (4.0, 0.0)];
+    let corners = corners.map(|(x, y)| DVec3::new(x, y, 0.0));
+    (0..=50).flat_map(move |i| {
+        corners.windows(2).map(|w| w[0].lerp(w[1], f64::from(i) / 50.0)).collect::<Vec<_>>()
+    })
+}
+
+fn distance_to_segment(p: DVec3, a: DVec3, b: DVec3) -> f64 {
+    let along = b - a;
+    let u = if along == DVec3::ZERO {
+        0.0
+    } else {
+        ((p - a).dot(along) / along.length_squared()).clamp(0.0, 1.0)
+    };
+    (p - a - along * u).length()
+}
+
+/// The largest change of direction between frames, rad, where it moves at all.
+fn sharpest_turn(places: &[DVec3]) -> f64 {
+    let turn = |w: &[DVec3]| {
+        let (a, b) = (w[1] - w[0], w[2] - w[1]);
+        if a.length().min(b.length()) < 0.02 { 0.0 } else { a.angle_between(b) }
+    };
+    places.windows(3).map(turn).fold(0.0, f64::max)
+}
+
+/// The largest curvature, 1/m, as of the circle through three frames, where it moves at all.
+fn largest_curvature(places: &[DVec3]) -> f64 {
+    let curvature = |w: &[DVec3]| {
+        let (a, b, c) = (w[1] - w[0], w[2] - w[1], w[2] - w[0]);
+        let sides = a.length() * b.length() * c.length();
+        if a.length().min(b.length()) < 0.01 { 0.0 } else { 2.0 * a.cross(b).length() / sides }
+    };
+    places.windows(3).map(curvature).fold(0.0, f64::max)
+}
