@@ -245,7 +245,7 @@ fn inspecting_names_what_the_set_up_leaves_alone() {
         serde_json::from_str(&program.run().and_then(|done| done.success()).unwrap().stdout).unwrap()
     };
     let set_up = inspect(&[]);
-    assert_eq!(set_up["left_alone"][0]["node"], "\"Arm\"");
+    assert_eq!(set_up["left_alone"][0]["node"], "Arm");
     assert!(set_up["bodies"][0]["because"].is_null(), "the set-up was written by hand");
     let automatic = inspect(&["--auto"]);
     assert_eq!(automatic["bodies"].as_array().unwrap().len(), 2);

@@ -34,9 +34,28 @@ pub struct Memory {
     pub step_before: f64,
     /// Whether the last action was truncated.
     pub saturated: bool,
+    /// Strongest action since the frame began, for those who look once a frame.
+    pub strongest: DVec3,
+    /// Whether any action since the frame began was truncated.
+    pub was_saturated: bool,
 }
 
 impl Memory {
+    /// Forgets the strongest action: a frame begins.
+    #[inline]
+    pub fn begin_frame(&mut self) {
+        (self.strongest, self.was_saturated) = (DVec3::ZERO, false);
+    }
+
+    /// Takes note of the last action.
+    #[inline]
+    pub fn note(&mut self) {
+        if self.action.length_squared() > self.strongest.length_squared() {
+            self.strongest = self.action;
+        }
+        self.was_saturated |= self.saturated;
+    }
+
     /// Looks at what the last step did to the momentum and takes `share` of it into the correction; then the next
     /// step of `h` seconds begins.
     #[inline]

@@ -30,6 +30,8 @@ struct Span {
     orientation: DQuat,
     turn: [DVec3; 3],
     turns: bool,
+    /// It does not begin where the span before it ends: a stepped key.
+    jumps: bool,
     /// No point of the span moves, turns or changes its velocity faster than this, per second.
     fastest: f64,
     fastest_turn: f64,
@@ -67,7 +69,8 @@ impl Path {
         steps: bool,
         sample: impl Fn(f64) -> Placement,
     ) -> Path {
-        let mut spans = Vec::with_capacity(breaks.len());
+        let mut spans: Vec<Span> = Vec::with_capacity(breaks.len());
+        let mut jumped = false;
         for (times, ends) in breaks.windows(2).zip(at_breaks.windows(2)) {
             let (start, end) = (times[0], times[1]);
             let (first, next) = (ends[0], ends[1]);
@@ -76,6 +79,7 @@ impl Path {
             let gap = (next.position - left.position).length();
             let jumps = gap > 1e-6 * (next.position - first.position).length() + accuracy.position
                 || rotation::distance(next.rotation, left.rotation) > 10.0 * accuracy.rotation;
+            let begins = spans.len();
             split(
                 &mut spans,
                 &sample,
@@ -84,10 +88,12 @@ impl Path {
                 (end, if jumps { left } else { next }),
                 MOST_SPLITS,
             );
+            spans[begins].jumps = jumped;
+            jumped = jumps;
         }
         // The end holds, and so does a path without any length.
         match (breaks.last(), at_breaks.last()) {
-            (Some(&end), Some(last)) => spans.push(Span::still(end, end, last)),
+            (Some(&end), Some(last)) => spans.push(Span { jumps: jumped, ..Span::still(end, end, last) }),
             _ => spans.push(Span::still(0.0, 0.0, &sample(0.0))),
         }
         Path { spans, keys }
@@ -180,6 +186,12 @@ impl Path {
         (s.end, s.fastest, s.fastest_turn)
     }
 
+    /// Whether a stepped key lies between a place in span `from` and one in span `to`.
+    #[inline]
+    pub fn jumps_between(&self, from: usize, to: usize) -> bool {
+        from < to && self.spans[from + 1..=to].iter().any(|s| s.jumps)
+    }
+
     /// Number of spans.
     pub fn len(&self) -> usize {
         self.spans.len()
@@ -265,6 +277,7 @@ impl Span {
             orientation: p.rotation,
             turn: [DVec3::ZERO; 3],
             turns: false,
+            jumps: false,
             fastest: 0.0,
             fastest_turn: 0.0,
             strongest: 0.0,
@@ -296,6 +309,7 @@ impl Span {
             orientation: a.rotation,
             turn,
             turns: turn.iter().any(|r| r.length_squared() > 1e-28),
+            jumps: false,
             fastest: bound([p1, p2, p3]),
             fastest_turn: bound(turn),
             strongest: (p2 * 2.0).length().max((p2 * 2.0 + p3 * 6.0).length()) / (h * h),
@@ -408,6 +422,7 @@ mod tests {
         let path = compiled(&[0.0, 1.0, 2.0], vec![], f);
         assert_eq!(path.placement(0.999).position.x, 0.0);
         assert_eq!(path.placement(1.0).position.x, 5.0);
+        assert!(path.jumps_between(0, 1) && !path.jumps_between(1, 2));
     }
 
     #[test]

@@ -32,11 +32,11 @@ pub struct Sample {
     pub target_rotation: Option<glam::DQuat>,
     /// Velocity of the centre of mass, units/s.
     pub velocity: DVec3,
-    /// Actuator's force over the last step, kg unit/s^2.
+    /// Actuator's strongest force since the frame before, kg unit/s^2.
     pub force: DVec3,
-    /// Actuator's torque over the last step, kg unit^2/s^2.
+    /// Actuator's strongest torque since the frame before, kg unit^2/s^2.
     pub torque: DVec3,
-    /// Whether either was at its limit.
+    /// Whether either was at its limit since then.
     pub saturated: bool,
 }
 
@@ -113,8 +113,8 @@ pub fn sample(rig: &Rig, state: &State, solid: usize) -> Sample {
         target_position: body.position_target.map(|t| state.targets[t].point.position),
         target_rotation: body.rotation_target.map(|t| state.targets[t].point.rotation * axes),
         velocity: s.velocity,
-        force: s.force.action,
-        torque: s.torque.action,
-        saturated: s.force.saturated || s.torque.saturated,
+        force: s.force.strongest,
+        torque: s.torque.strongest,
+        saturated: s.force.was_saturated || s.torque.was_saturated,
     }
 }

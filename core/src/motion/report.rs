@@ -7,7 +7,7 @@ use crate::rotation;
 /// One body's summary, in scene units, degrees, newtons.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Follow {
-    /// Name of the node as messages call it.
+    /// The node, as a set-up calls it.
     pub node: String,
     /// Whether anything guides it.
     pub guided: bool,
@@ -38,7 +38,7 @@ pub fn report(rig: &Rig, motion: &Motion) -> Vec<Follow> {
     let follow = |i: usize| {
         let solid = &rig.solids[i];
         let mut f = Follow {
-            node: solid.label.clone(),
+            node: solid.name.clone(),
             guided: solid.position_target.is_some() || solid.rotation_target.is_some(),
             mass_kg: solid.mass,
             rms_distance: 0.0,

@@ -39,6 +39,7 @@ pub fn compile(scene: &Scene, setup: &Setup, clip: Option<&Clip>) -> Result<Comp
         setup,
         pose: &pose,
         children: scene.children(),
+        names: scene.by_name(),
         start: range.start(),
         mpu: setup.world.metres_per_unit,
         paths: Vec::new(),
@@ -132,6 +133,7 @@ struct Compiler<'a> {
     setup: &'a Setup,
     pose: &'a Pose<'a>,
     children: Vec<Vec<usize>>,
+    names: HashMap<&'a str, Vec<usize>>,
     start: f64,
     mpu: f64,
     paths: Vec<Path>,
@@ -298,6 +300,7 @@ impl Compiler<'_> {
         self.solids.push(Solid {
             node,
             label: scene.label(node),
+            name: scene.reference(&self.names, node),
             mass: properties.mass,
             inertia,
             per_inertia: inertia.recip(),

@@ -41,6 +41,8 @@ pub struct Solid {
     pub node: usize,
     /// How messages call it.
     pub label: String,
+    /// How a set-up and reports call it: its name, or `#index` where that is missing or used twice.
+    pub name: String,
     /// kg.
     pub mass: f64,
     /// Principal moments, kg unit^2.

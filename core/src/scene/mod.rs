@@ -180,6 +180,13 @@ impl Scene {
         names
     }
 
+    /// How a set-up refers to a node: by name where that is clear, else by `#index`. `names` from [`Self::by_name`].
+    pub fn reference(&self, names: &HashMap<&str, Vec<usize>>, node: usize) -> String {
+        let name = &self.nodes[node].name;
+        let clear = !name.starts_with('#') && names.get(name.as_str()).is_some_and(|n| n.len() == 1);
+        if clear { name.clone() } else { format!("#{node}") }
+    }
+
     /// The node of that name. The first one, when a name is used twice.
     pub fn find(&self, name: &str) -> Option<usize> {
         self.nodes.iter().position(|n| n.name == name)

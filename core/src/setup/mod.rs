@@ -165,6 +165,19 @@ pub struct Group {
     pub blend: Keyable,
 }
 
+impl Group {
+    /// A group that multiplies strength and nothing else.
+    pub fn new(name: impl Into<String>, strength: f64) -> Group {
+        Group {
+            name: name.into(),
+            strength: strength.into(),
+            damping: one(),
+            compensation: one(),
+            blend: one(),
+        }
+    }
+}
+
 /// One object.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -48,6 +48,7 @@ impl Session {
 
     /// One step of any length (s of scene time, above 0).
     pub fn step(&mut self, dt: f64) {
+        self.state.begin_frame();
         step(&self.rig, &mut self.state, &mut self.work, dt);
         self.frame = None;
     }
@@ -56,6 +57,7 @@ impl Session {
     pub fn step_frame(&mut self) {
         let Some(frame) = self.frame else {
             // After odd steps a frame is just its length in time.
+            self.state.begin_frame();
             let range = &self.rig.range;
             let dt = 1.0 / (range.frames_per_second * f64::from(range.substeps));
             for _ in 0..self.rig.range.substeps {
@@ -124,6 +126,7 @@ impl Session {
 
 /// From a whole frame to the next one. The last substep lands on the frame's time exactly.
 fn advance_frame(rig: &Rig, state: &mut State, work: &mut Workspace, to: usize) {
+    state.begin_frame();
     let range = &rig.range;
     if range.uneven_substeps {
         let (start, end) = (range.time(to - 1), range.time(to));

@@ -111,6 +111,14 @@ impl State {
         state
     }
 
+    /// A frame begins: what is noted per frame starts anew.
+    pub fn begin_frame(&mut self) {
+        for s in &mut self.solids {
+            s.force.begin_frame();
+            s.torque.begin_frame();
+        }
+    }
+
     /// Where a frame is at `time`; `None` for the world.
     #[inline]
     pub(super) fn frame(&self, rig: &Rig, frame: Frame, time: f64) -> Option<Placement> {
@@ -124,12 +132,27 @@ impl State {
     /// Whether every target is at the end of its path and every body has settled there.
     pub fn arrived(&self, rig: &Rig) -> bool {
         rig.trackers.iter().zip(&self.targets).all(|(tracker, target)| {
-            let solid = &self.solids[tracker.solid];
+            let (solid, body) = (&self.solids[tracker.solid], &rig.solids[tracker.solid]);
             let reach = rig.drive(tracker.solid, self.time).reach;
-            let near = tracker.metric(reach, &solid.placement(), &target.point) < 0.02;
-            // Within a second it would move less than a tenth of the base distance.
-            let slow = !tracker.position || solid.velocity.length() < 0.1 * reach.distance;
-            target.on_path.parameter >= rig.paths[tracker.path].end() && near && slow
+            // Settled, wherever that is (gravity may keep it off its target): within a second it would move, or
+            // change its velocity, by less than a fiftieth of the base distance.
+            let settled = |rate: DVec3, before: DVec3, h: f64, scale: f64, reach: f64| {
+                let change = if h > 0.0 { (rate - before).length() / h } else { 0.0 };
+                rate.length() < 0.02 * reach * scale && change < 0.02 * reach * scale
+            };
+            let (f, t) = (&solid.force, &solid.torque);
+            let still = !tracker.position
+                || settled(
+                    solid.velocity * body.mass,
+                    f.momentum_before,
+                    f.step_before,
+                    body.mass,
+                    reach.distance,
+                );
+            let heaviest = body.inertia.max_element();
+            let steady = !tracker.orientation
+                || settled(solid.momentum, t.momentum_before, t.step_before, heaviest, reach.angle);
+            target.on_path.parameter >= rig.paths[tracker.path].end() && still && steady
         })
     }
 

@@ -74,18 +74,21 @@ fn step_solid(rig: &Rig, state: &mut State, work: &mut Workspace, i: usize, time
         let tracker = &rig.trackers[t];
         let old = state.targets[t];
         advance(rig, tracker, &mut state.targets[t], &drive, work.limits[t], &before, frame, times);
+        let jumped = rig.paths[tracker.path].jumps_between(old.on_path.span, state.targets[t].on_path.span);
         prefer_speed(tracker, &state.targets[t], &mut drive);
-        position_pull = Some(pull_position(tracker, &old, &state.targets[t], &before, &drive, times));
+        position_pull = Some(pull_position(tracker, &old, &state.targets[t], &before, &drive, times, jumped));
         if solid.rotation_target == solid.position_target {
             rotation_pull =
-                Some(pull_rotation(tracker, &old, &state.targets[t], &before, solid, &drive, times));
+                Some(pull_rotation(tracker, &old, &state.targets[t], &before, solid, &drive, times, jumped));
         }
     }
     if let (Some(t), None) = (solid.rotation_target, rotation_pull) {
         let tracker = &rig.trackers[t];
         let old = state.targets[t];
         advance(rig, tracker, &mut state.targets[t], &drive, work.limits[t], &before, frame, times);
-        rotation_pull = Some(pull_rotation(tracker, &old, &state.targets[t], &before, solid, &drive, times));
+        let jumped = rig.paths[tracker.path].jumps_between(old.on_path.span, state.targets[t].on_path.span);
+        rotation_pull =
+            Some(pull_rotation(tracker, &old, &state.targets[t], &before, solid, &drive, times, jumped));
     }
 
     // then the body
@@ -106,6 +109,7 @@ fn step_solid(rig: &Rig, state: &mut State, work: &mut Workspace, i: usize, time
                 (acceleration, drag, wind),
                 times.h,
             );
+            after.force.note();
             after.position += moved;
             after.velocity = velocity;
         }
@@ -121,6 +125,7 @@ fn step_solid(rig: &Rig, state: &mut State, work: &mut Workspace, i: usize, time
                 surroundings.spin_drag,
                 times.h,
             );
+            after.torque.note();
         }
     }
     if !(solid.simulate.position() && solid.simulate.orientation()) {
@@ -186,7 +191,7 @@ fn prefer_speed(tracker: &Tracker, target: &TargetState, drive: &mut Drive) {
 ///
 /// A timed target is known at both ends of the step. A target that keeps its distance moves with the body: its
 /// velocity over the step is taken as what it just did, and no more than the body's own (a target that leaps
-/// round a bend does not go on leaping).
+/// round a bend does not go on leaping). Over a stepped key a target has no velocity: it is simply elsewhere.
 #[inline]
 fn pull_position(
     tracker: &Tracker,
@@ -195,9 +200,10 @@ fn pull_position(
     body: &SolidState,
     drive: &Drive,
     times: Times,
+    jumped: bool,
 ) -> Pull {
     let step = new.point.position - old.point.position;
-    if tracker.timing == Timing::Timed {
+    if tracker.timing == Timing::Timed && !jumped {
         let velocity = step * times.per_h;
         return Pull {
             error: old.point.position - body.position,
@@ -207,13 +213,18 @@ fn pull_position(
     }
     Pull {
         error: new.point.position - body.position,
-        target_velocity: riding(step, body.force.step_before, body.velocity, old, new),
+        target_velocity: if jumped {
+            DVec3::ZERO
+        } else {
+            riding(step, body.force.step_before, body.velocity, old, new)
+        },
         matched_velocity: DVec3::ZERO,
     }
 }
 
 /// The pull on the orientation; as for positions.
 #[inline]
+#[allow(clippy::too_many_arguments)]
 fn pull_rotation(
     tracker: &Tracker,
     old: &TargetState,
@@ -222,10 +233,11 @@ fn pull_rotation(
     solid: &Solid,
     drive: &Drive,
     times: Times,
+    jumped: bool,
 ) -> Pull {
     let back = body.orientation.conjugate();
     let step = rotation::log(new.point.rotation * old.point.rotation.conjugate());
-    if tracker.timing == Timing::Timed {
+    if tracker.timing == Timing::Timed && !jumped {
         let velocity = step * times.per_h;
         return Pull {
             error: rotation::log(old.point.rotation * back),
@@ -236,7 +248,11 @@ fn pull_rotation(
     let spin = top::angular_velocity(body.orientation, body.momentum, solid.per_inertia);
     Pull {
         error: rotation::log(new.point.rotation * back),
-        target_velocity: riding(step, body.torque.step_before, spin, old, new),
+        target_velocity: if jumped {
+            DVec3::ZERO
+        } else {
+            riding(step, body.torque.step_before, spin, old, new)
+        },
         matched_velocity: DVec3::ZERO,
     }
 }

@@ -143,3 +143,29 @@ fn cancelling_keeps_what_is_there() {
     let (motion, end) = run(&rig, |frame, _| frame < 10);
     assert_eq!((motion.frames(), end), (11, End::Cancelled));
 }
+
+#[test]
+fn a_stepped_key_is_answered_like_a_still_target_elsewhere() {
+    // No kick from the target's "velocity" over the jump: the response is the oscillator's, for any step.
+    let mut scene = ball(&[(0.0, DVec3::ZERO), (1.0, DVec3::X), (9.0, DVec3::X)]);
+    let old = &scene.clips[0].channels[0].curve;
+    let stepped =
+        Curve::new(Kind::Vector, 3, old.times().to_vec(), old.values().to_vec(), Segments::Step).unwrap();
+    scene.clips[0].channels[0].curve = stepped;
+    let mut s = setup(paper(0.5, 1.0, 1.0 / 24.0), Timing::Timed, 10.0);
+    s.bodies[0].actuator.keep_up = Some(1.0.into());
+    let rig = rig(&scene, &s);
+    for steps in [96, 480] {
+        let dt = 1.0 / f64::from(steps);
+        let mut state = State::new(&rig);
+        let mut work = Workspace::new(&rig);
+        let mut farthest = 0.0_f64;
+        for _ in 0..2 * steps {
+            step(&rig, &mut state, &mut work, dt);
+            farthest = farthest.max(state.solids[0].position.x);
+        }
+        assert!(farthest <= 1.0 + 1e-9, "critically damped, yet it went to {farthest}");
+        // One second after the jump, or up to a step more: 1 - (1 + w t) exp(-w t) with w = 24.
+        assert!((state.solids[0].position.x - 1.0).abs() < 1e-8);
+    }
+}

@@ -56,3 +56,9 @@ impl Error {
         format!("{file}{}{cause}", self.what)
     }
 }
+
+impl From<crate::files::WriteError> for Error {
+    fn from(e: crate::files::WriteError) -> Error {
+        Error::io(format!("cannot write {} (is there space, and permission?)", e.path.display()), e.error)
+    }
+}

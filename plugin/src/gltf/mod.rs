@@ -7,7 +7,7 @@
 //!
 //! `glb` (container) and `resource` (what a URI leads to) give `buffer`s; `entry` looks into the JSON and names
 //! what it finds; `accessor` decodes numbers; `transform`, `mesh`, `animation` and `read` make the scene; `clip`
-//! adds a baked clip; `layout` arranges buffers for the container that is asked for; `save` and `staging` put
+//! adds a baked clip; `layout` arranges buffers for the container that is asked for; `save` puts
 //! files on disk, whole or not at all.
 //!
 //! Files come from anywhere. Whatever is wrong with one is an [`Error`] that names the culprit: nothing panics,
@@ -25,7 +25,6 @@ mod mesh;
 mod read;
 mod resource;
 mod save;
-mod staging;
 mod transform;
 
 pub use clip::ClipToAdd;

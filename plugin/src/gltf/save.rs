@@ -7,8 +7,8 @@ use super::buffer::Home;
 use super::error::Error;
 use super::layout::Sidecar;
 use super::resource::Resource;
-use super::staging::Staging;
 use super::{Document, entry::quote};
+use crate::files::Staging;
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -54,7 +54,7 @@ impl Document {
         }
         // The document comes last: whoever sees it finds all that it refers to.
         staging.write(&target, &main)?;
-        staging.commit()
+        Ok(staging.commit()?)
     }
 
     /// Every file that the document refers to.

@@ -94,6 +94,11 @@ pub fn bake_file(
     let open_s = began.elapsed().as_secs_f64();
 
     request.overrule(&mut setup);
+    if let Some([first, _]) = setup.bake.frames.filter(|f| f[0] < 0.0) {
+        return Err(JobError::Use(format!(
+            "the range starts at frame {first}, but glTF has no time before 0; start at 0"
+        )));
+    }
     let mut outcome = simulate(document.scene(), &setup, &setup_name, true, progress)?;
     let other_steps = match request.compare_steps {
         true => Some(other_steps(document.scene(), &setup, &setup_name, progress)?),

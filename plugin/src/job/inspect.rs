@@ -59,7 +59,7 @@ pub struct ClipInfo {
 /// One body that would be simulated.
 #[derive(Clone, Debug, Serialize)]
 pub struct BodyInfo {
-    /// The node as messages call it.
+    /// The node, as a set-up calls it.
     pub node: String,
     /// Guided or free.
     pub guided: bool,
@@ -80,7 +80,7 @@ pub struct BodyInfo {
 /// A keyed node that would not be simulated.
 #[derive(Clone, Debug, Serialize)]
 pub struct LeftAlone {
-    /// The node as messages call it.
+    /// The node, as a set-up calls it.
     pub node: String,
     /// Why.
     pub because: String,
@@ -128,7 +128,7 @@ pub fn inspect(
             let drive = compiled.rig.drive(i, range.start());
             let answers = drive.stiffness.sqrt();
             found.bodies.push(BodyInfo {
-                node: solid.label.clone(),
+                node: solid.name.clone(),
                 guided: solid.position_target.is_some() || solid.rotation_target.is_some(),
                 because: choices
                     .iter()
@@ -142,11 +142,12 @@ pub fn inspect(
             });
         }
     }
+    let names = scene.by_name();
     found.left_alone = choices
         .into_iter()
         .filter(|c| !simulated.contains(&c.node))
         .map(|c| LeftAlone {
-            node: scene.label(c.node),
+            node: scene.reference(&names, c.node),
             because: match c.behaviour {
                 Behaviour::Animated => c.because,
                 _ => "keyed, but the set-up does not simulate it: left as keyed".into(),

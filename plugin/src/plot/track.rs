@@ -136,7 +136,7 @@ fn track(rig: &Rig, motion: &Motion, also: Option<&Motion>, i: usize) -> Track {
     }
     let key_dots = path.keys.iter().take(MOST_POINTS).map(|&t| (t, place(t))).filter(|_| target.is_some());
     Track {
-        name: solid.label.trim_matches('"').to_owned(),
+        name: solid.name.clone(),
         timed: target.is_some_and(|t| rig.trackers[t].timing == Timing::Timed),
         turns_only,
         keys: times.into_iter().map(|t| (t, place(t))).collect(),
