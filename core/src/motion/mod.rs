@@ -97,7 +97,7 @@ impl Motion {
 /// One body of a state, as hosts see it.
 pub fn sample(rig: &Rig, state: &State, solid: usize) -> Sample {
     let (s, body) = (&state.solids[solid], &rig.solids[solid]);
-    let blend = rig.drive(solid, state.time).blend;
+    let blend = rig.blend(solid, state.time);
     let keys = rig.paths[body.keys].placement(state.time);
     let mut mixed = s.placement();
     if blend < 1.0 {

@@ -136,6 +136,13 @@ impl Rig {
         s.settings.drive(factors, time)
     }
 
+    /// Share of physics (0 keys .. 1 physics) in what is seen of a solid at `time` (s), groups multiplied in.
+    pub fn blend(&self, solid: usize, time: f64) -> f64 {
+        let s = &self.solids[solid];
+        let groups = s.groups.iter().map(|&g| self.groups[g].blend.at(time));
+        groups.fold(s.settings.value(Setting::Blend).at(time), |all, g| all * g).clamp(0.0, 1.0)
+    }
+
     /// The solid on a node.
     pub fn solid_of_node(&self, node: usize) -> Option<usize> {
         self.solids.iter().position(|s| s.node == node)

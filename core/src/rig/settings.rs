@@ -150,12 +150,11 @@ impl Settings {
     /// What the simulation needs of them at `time`, with groups multiplied in.
     pub fn drive<'a>(&self, groups: impl Iterator<Item = &'a GroupFactors>, time: f64) -> Drive {
         let at = |s: Setting| self.value(s).at(time);
-        let (mut strength, mut damping, mut compensation, mut blend) = (1.0, 1.0, 1.0, 1.0);
+        let (mut strength, mut damping, mut compensation) = (1.0, 1.0, 1.0);
         for g in groups {
             strength *= g.strength.at(time);
             damping *= g.damping.at(time);
             compensation *= g.compensation.at(time);
-            blend *= g.blend.at(time);
         }
         let alpha = (at(Setting::Alpha) * strength).max(0.0);
         let relaxation = at(Setting::RelaxationTime);
@@ -167,7 +166,6 @@ impl Settings {
             max_torque: limit(at(Setting::MaxTorque), strength),
             compensation: at(Setting::Compensation) * compensation,
             keep_up: at(Setting::KeepUp),
-            blend: (at(Setting::Blend) * blend).clamp(0.0, 1.0),
             reach: Reach::new(at(Setting::BaseDistance), at(Setting::BaseAngle)),
         }
     }
@@ -213,8 +211,6 @@ pub struct Drive {
     pub compensation: f64,
     /// Share of the target's velocity that is matched.
     pub keep_up: f64,
-    /// 0 keys .. 1 physics.
-    pub blend: f64,
     /// Base distance and angle.
     pub reach: Reach,
 }

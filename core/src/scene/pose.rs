@@ -96,6 +96,18 @@ impl<'a> Pose<'a> {
         (c, c.affine())
     }
 
+    /// A node's rest channels with its scale at `time`: all that is needed where the rest is replaced.
+    fn scaled_at(&self, node: usize, time: f64) -> Channels {
+        let mut c = match self.scene.nodes[node].local {
+            Local::Channels(c) => c,
+            Local::Matrix(_) => Channels::default(),
+        };
+        if let Some(curve) = self.curves[node].scale {
+            c.scale = curve.vector(time);
+        }
+        c
+    }
+
     /// Evaluates every node at `time` (s); the accessors below then answer for that time.
     pub fn evaluate(&mut self, time: f64) {
         for k in 0..self.order.len() {
@@ -118,8 +130,12 @@ impl<'a> Pose<'a> {
     pub fn evaluate_with(&mut self, time: f64, mut replace: impl FnMut(usize) -> Option<(Placement, Parts)>) {
         for k in 0..self.order.len() {
             let i = self.order[k];
-            let (mut local, mut affine) = self.local_at(i, time);
-            if let Some((placement, parts)) = replace(i) {
+            let replaced = replace(i);
+            let (mut local, mut affine) = match replaced {
+                Some((_, Parts::Both)) => (self.scaled_at(i, time), DAffine3::IDENTITY),
+                _ => self.local_at(i, time),
+            };
+            if let Some((placement, parts)) = replaced {
                 let (parent, frame) = self.parent_frame(i);
                 if parts.position() {
                     local.translation = parent.inverse().transform_point3(placement.position);

@@ -56,7 +56,7 @@ fn groups_multiply_their_members() {
     let rig = rig(&still(), &s);
     let d = rig.drive(0, 0.0);
     assert!((d.stiffness - 2.0 * 0.025 * 576.0).abs() < 1e-9);
-    assert_eq!((d.max_force, d.blend), (2.0, 0.3));
+    assert_eq!((d.max_force, rig.blend(0, 0.0)), (2.0, 0.3));
     // B stays the animator's: the damping follows the stiffness.
     assert!((d.damping / (2.0 * d.stiffness.sqrt()) - 1.0).abs() < 1e-12);
 }
