@@ -12,10 +12,12 @@
 #![forbid(unsafe_code)]
 
 pub mod actuator;
+pub mod assemble;
 pub mod bake;
 pub mod curve;
 pub mod dynamics;
 pub mod guide;
+pub mod joint;
 pub mod motion;
 pub mod rig;
 pub mod rotation;
@@ -23,3 +25,4 @@ pub mod scene;
 pub mod setup;
 pub mod shape;
 pub mod simulate;
+pub mod solve;

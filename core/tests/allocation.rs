@@ -6,7 +6,8 @@ use sinew_core::curve::{Curve, Kind, Segments};
 use sinew_core::rig::compile;
 use sinew_core::scene::{Channel, Clip, Node, Property, Scene};
 use sinew_core::setup::{
-    Behaviour, Between, Body, Field, Keyable, Keys, Setup, Shape, Space, Targets, Timing, Wait,
+    Behaviour, Between, Body, Field, Joint, JointKind, Keyable, Keys, Setup, Shape, Space, Targets, Timing,
+    Wait,
 };
 use sinew_core::simulate::{State, Workspace, step};
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -66,6 +67,16 @@ fn everything(count: usize) -> (Scene, Setup) {
             body.guide.waits.push(Wait { at_key: 1, for_node: "N3".into(), passes_key: 2 });
         }
         setup.bodies.push(body);
+    }
+    for (a, b) in [(10, 21), (21, 32), (32, 43), (10, 43)] {
+        setup.joints.push(Joint {
+            name: None,
+            kind: JointKind::Universal,
+            between: [format!("N{a}"), format!("N{b}")],
+            at: None,
+            axis: None,
+            length: None,
+        });
     }
     scene.clips.push(clip);
     (scene, setup)

@@ -6,7 +6,7 @@ use sinew_core::bake::bake;
 use sinew_core::curve::{Curve, Kind, Segments};
 use sinew_core::rig::compile;
 use sinew_core::scene::{Channel, Channels, Clip, Local, Mesh, Node, Property, Scene};
-use sinew_core::setup::{self, Setup, automatic};
+use sinew_core::setup::{self, Joint, JointKind, Setup, automatic};
 use sinew_core::simulate::{Session, run};
 use std::sync::Arc;
 
@@ -114,11 +114,25 @@ proptest! {
         scene in scene(),
         numbers in prop::collection::vec(anything(), 40),
         spoiled in any::<bool>(),
+        joined in any::<bool>(),
     ) {
         let Ok(mut setup) = automatic(&scene, None) else { return Ok(()) };
         setup.bake.frames = Some([0.0, 12.0]);
         if spoiled {
             spoil(&mut setup, &numbers);
+        }
+        if joined && setup.bodies.len() > 1 {
+            let kinds = [JointKind::Universal, JointKind::Pin, JointKind::Fixed, JointKind::Rope, JointKind::Distance];
+            for (k, pair) in setup.bodies.windows(2).enumerate() {
+                setup.joints.push(Joint {
+                    name: None,
+                    kind: kinds[k % kinds.len()],
+                    between: [pair[0].node.clone(), pair[1].node.clone()],
+                    at: None,
+                    axis: None,
+                    length: Some(numbers[k].abs()).filter(|l| l.is_finite()),
+                });
+            }
         }
         let clip = scene.clips.first();
         let rig = match compile(&scene, &setup, clip) {

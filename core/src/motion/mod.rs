@@ -17,6 +17,7 @@ pub struct Motion {
     times: Vec<f64>,
     samples: Vec<Sample>,
     quarantined: Vec<(usize, usize)>,
+    open_joints: Vec<(f64, f64)>,
 }
 
 /// One body at one frame.
@@ -49,6 +50,7 @@ impl Motion {
             times: Vec::with_capacity(frames),
             samples: Vec::with_capacity(frames * solids),
             quarantined: Vec::new(),
+            open_joints: vec![(0.0, 0.0); rig.joints.len()],
         }
     }
 
@@ -81,6 +83,18 @@ impl Motion {
     /// Bodies whose numbers left all bounds and which were stopped: `(solid, frame)`.
     pub fn quarantined(&self) -> &[(usize, usize)] {
         &self.quarantined
+    }
+
+    /// How far each joint was open at most at any frame: scene units and rad, in the rig's order.
+    pub fn open_joints(&self) -> &[(f64, f64)] {
+        &self.open_joints
+    }
+
+    /// Takes over what a run saw of its joints.
+    pub fn note_joints(&mut self, open: &[(f64, f64)]) {
+        for (worst, now) in self.open_joints.iter_mut().zip(open) {
+            *worst = (worst.0.max(now.0), worst.1.max(now.1));
+        }
     }
 
     /// All bodies at a frame, in the rig's order.

@@ -61,11 +61,12 @@ pub fn compile(scene: &Scene, setup: &Setup, clip: Option<&Clip>) -> Result<Comp
     }
     let world = compiler.world()?;
     let waits = compiler.waits(&bodies)?;
+    let joints = compiler.joints()?;
     let Compiler { mut solids, paths, trackers, notes, warnings, .. } = compiler;
     for solid in &mut solids {
         solid.keyed = solid.settings.keyed() || solid.groups.iter().any(|&g: &usize| groups[g].keyed());
     }
-    let rig = Rig { solids, paths, trackers, waits, groups, world, range };
+    let rig = Rig { solids, paths, trackers, waits, joints, groups, world, range };
     Ok(Compiled { rig, mass_notes: notes, warnings })
 }
 
@@ -128,20 +129,20 @@ fn resolve_bodies(scene: &Scene, setup: &Setup) -> Result<HashMap<usize, usize>,
     Ok(bodies)
 }
 
-struct Compiler<'a> {
-    scene: &'a Scene,
-    setup: &'a Setup,
-    pose: &'a Pose<'a>,
-    children: Vec<Vec<usize>>,
-    names: HashMap<&'a str, Vec<usize>>,
-    start: f64,
-    mpu: f64,
-    paths: Vec<Path>,
-    trackers: Vec<Tracker>,
-    solids: Vec<Solid>,
-    solid_of_node: HashMap<usize, usize>,
-    notes: Vec<String>,
-    warnings: Vec<String>,
+pub(super) struct Compiler<'a> {
+    pub(super) scene: &'a Scene,
+    pub(super) setup: &'a Setup,
+    pub(super) pose: &'a Pose<'a>,
+    pub(super) children: Vec<Vec<usize>>,
+    pub(super) names: HashMap<&'a str, Vec<usize>>,
+    pub(super) start: f64,
+    pub(super) mpu: f64,
+    pub(super) paths: Vec<Path>,
+    pub(super) trackers: Vec<Tracker>,
+    pub(super) solids: Vec<Solid>,
+    pub(super) solid_of_node: HashMap<usize, usize>,
+    pub(super) notes: Vec<String>,
+    pub(super) warnings: Vec<String>,
 }
 
 /// A key whose numbers are no curve, said with its place.
@@ -223,7 +224,7 @@ impl Compiler<'_> {
     }
 
     /// The path of something, in the world or as seen from something else.
-    fn path(&mut self, node: usize, sample: impl Fn(f64) -> Placement) -> usize {
+    pub(super) fn path(&mut self, node: usize, sample: impl Fn(f64) -> Placement) -> usize {
         let (breaks, steps) = self.pose.breaks(node);
         let keys = self.pose.keys(node);
         let at_breaks: Vec<Placement> = breaks.iter().map(|&t| sample(t)).collect();

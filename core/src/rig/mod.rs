@@ -2,6 +2,7 @@
 //! it is simulated, shared between threads; a live change makes a new one.
 
 mod compile;
+mod joints;
 mod mass;
 mod range;
 mod settings;
@@ -11,6 +12,7 @@ pub use range::{Range, frame_rate, range};
 pub use settings::{Drive, GroupFactors, Setting, Settings, Value};
 
 use crate::guide::{Path, Tracker, WaitLink};
+use crate::joint::Joint;
 use crate::scene::Placement;
 use crate::setup::{Parts, Region};
 use glam::DVec3;
@@ -26,6 +28,8 @@ pub struct Rig {
     pub trackers: Vec<Tracker>,
     /// Waits between targets.
     pub waits: Vec<WaitLink>,
+    /// What holds solids together.
+    pub joints: Vec<Joint>,
     /// Factors of the groups that solids are members of.
     pub groups: Vec<GroupFactors>,
     /// Gravity, fields, time.

@@ -5,12 +5,14 @@
 //! seconds, kilograms; angles that people type are in degrees and say so in their names.
 
 mod automatic;
+mod joint;
 mod keyable;
 mod preset;
 mod read;
 pub(crate) mod through;
 
 pub use automatic::{Choice, automatic, choose_clip, explain};
+pub use joint::{At, Joint, JointKind};
 pub use keyable::{Between, Keyable, Keys};
 pub use preset::{Preset, Resolved};
 pub use read::{SetupError, from_json, nearest, schema, to_json};
@@ -39,6 +41,9 @@ pub struct Setup {
     /// The objects that physics knows of.
     #[serde(default)]
     pub bodies: Vec<Body>,
+    /// What holds them together.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub joints: Vec<Joint>,
     /// What is written back.
     #[serde(default)]
     pub bake: Bake,
@@ -52,6 +57,7 @@ impl Default for Setup {
             world: World::default(),
             groups: Vec::new(),
             bodies: Vec::new(),
+            joints: Vec::new(),
             bake: Bake::default(),
         }
     }

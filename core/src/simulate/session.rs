@@ -167,6 +167,7 @@ pub fn run(rig: &Rig, mut progress: impl FnMut(usize, usize) -> bool) -> (Motion
         }
         advance_frame(rig, &mut state, &mut work, frame);
         motion.record(rig, &state);
+        motion.note_joints(work.open_joints());
         if !progress(frame, frames.max(frame)) {
             return (motion, End::Cancelled);
         }

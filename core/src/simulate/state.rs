@@ -8,7 +8,7 @@ use crate::scene::Placement;
 use glam::{DQuat, DVec3};
 
 /// Everything that a step changes. Cloning it and stepping the clone gives the same bits.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub struct State {
     /// Scene time (s).
     pub time: f64,
@@ -16,6 +16,9 @@ pub struct State {
     pub solids: Vec<SolidState>,
     /// Parallel to the rig's trackers.
     pub targets: Vec<TargetState>,
+    /// Joints contradict each other: even the shortest step did not close them, and halving is not tried again until
+    /// they are.
+    pub joints_fight: bool,
 }
 
 /// One body.
@@ -63,9 +66,17 @@ pub struct Workspace {
     pub(super) responses: Vec<Kept>,
     pub(super) limits: Vec<f64>,
     pub(super) air: super::air::Air,
+    pub(super) constraints: Option<super::constrain::Constraints>,
+    /// Room to go back to the start of a step.
+    pub(super) kept: Vec<State>,
 }
 
 impl Workspace {
+    /// How far each joint was open after the last step: scene units and rad, in the rig's order.
+    pub fn open_joints(&self) -> &[(f64, f64)] {
+        self.constraints.as_ref().map_or(&[], |c| c.open())
+    }
+
     /// Scratch for a rig.
     pub fn new(rig: &Rig) -> Workspace {
         Workspace {
@@ -73,16 +84,42 @@ impl Workspace {
             responses: vec![Kept::default(); rig.solids.len()],
             limits: vec![f64::INFINITY; rig.trackers.len()],
             air: super::air::Air::new(rig),
+            kept: if rig.joints.is_empty() { Vec::new() } else { vec![State::new(rig)] },
+            constraints: (!rig.joints.is_empty()).then(|| super::constrain::Constraints::new(rig)),
         }
     }
 }
 
+impl Clone for State {
+    fn clone(&self) -> State {
+        State {
+            time: self.time,
+            solids: self.solids.clone(),
+            targets: self.targets.clone(),
+            joints_fight: self.joints_fight,
+        }
+    }
+
+    /// Reuses the room there is: going back in time allocates nothing.
+    fn clone_from(&mut self, other: &State) {
+        self.time = other.time;
+        self.solids.clone_from(&other.solids);
+        self.targets.clone_from(&other.targets);
+        self.joints_fight = other.joints_fight;
+    }
+}
+
 impl State {
-    /// The state at the start of the rig's range: on the keys, moving as they do.
+    /// The state at the start of the rig's range: on the keys, moving as they do, and put together.
     pub fn new(rig: &Rig) -> State {
         let time = rig.range.start();
         let gravity = rig.world.gravity * rig.world.gravity_scale.at(time);
-        let mut state = State { time, solids: Vec::with_capacity(rig.solids.len()), targets: Vec::new() };
+        let mut state = State {
+            time,
+            solids: Vec::with_capacity(rig.solids.len()),
+            targets: Vec::new(),
+            joints_fight: false,
+        };
         for (i, s) in rig.solids.iter().enumerate() {
             let p = rig.paths[s.keys].placement(time);
             let mut force = Memory::default();
@@ -100,6 +137,7 @@ impl State {
                 quarantined: false,
             });
         }
+        super::constrain::assemble(rig, &mut state.solids, time);
         for tracker in &rig.trackers {
             let path = &rig.paths[tracker.path];
             let on_path = Target { parameter: time, span: path.seek(0, time) };

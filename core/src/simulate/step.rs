@@ -1,6 +1,7 @@
 //! One step of a rig: targets move, actuators pull, bodies move. Parents before children.
 
 use super::air::Surroundings;
+use super::constrain::constrain;
 use super::{SolidState, State, TargetState, Workspace};
 use crate::actuator::{Pull, move_mass, turn_body};
 use crate::dynamics::top;
@@ -16,7 +17,41 @@ use glam::DVec3;
 const SLOWEST_SHARE: f64 = 0.01;
 
 /// Advances `state` by `dt` seconds of scene time (above 0). Allocates nothing.
+///
+/// Where joints cannot be closed at the end of the step (long or heavy chains pull harder than a long step can tell
+/// the direction of), the whole state goes back, targets and filters included, and takes the step in halves.
 pub fn step(rig: &Rig, state: &mut State, work: &mut Workspace, dt: f64) {
+    if work.constraints.is_none() {
+        step_once(rig, state, work, dt);
+        return;
+    }
+    let halvings = if state.joints_fight { 0 } else { MOST_HALVINGS };
+    halve(rig, state, work, dt, halvings);
+}
+
+/// A step is halved at most this often: 64 parts.
+const MOST_HALVINGS: usize = 6;
+
+fn halve(rig: &Rig, state: &mut State, work: &mut Workspace, dt: f64, left: usize) {
+    let Some(mut kept) = work.kept.pop() else {
+        step_once(rig, state, work, dt);
+        return;
+    };
+    kept.clone_from(state);
+    let closed = step_once(rig, state, work, dt);
+    if closed || left == 0 {
+        state.joints_fight = !closed;
+        work.kept.push(kept);
+        return;
+    }
+    state.clone_from(&kept);
+    work.kept.push(kept);
+    halve(rig, state, work, 0.5 * dt, left - 1);
+    halve(rig, state, work, 0.5 * dt, left - 1);
+}
+
+/// One step; whether its joints are closed.
+fn step_once(rig: &Rig, state: &mut State, work: &mut Workspace, dt: f64) -> bool {
     let (from, to) = (state.time, state.time + dt);
     // Physics may run slower or faster than the keys.
     let h = dt * rig.world.time_scale.at(from);
@@ -26,10 +61,15 @@ pub fn step(rig: &Rig, state: &mut State, work: &mut Workspace, dt: f64) {
         work.drives[i] = rig.drive(i, from);
     }
     hold_waiting(rig, state, work);
+    if let Some(c) = &mut work.constraints {
+        c.begin(state);
+    }
     for i in 0..rig.solids.len() {
         step_solid(rig, state, work, i, times);
     }
+    let closed = constrain(rig, state, work, from, to, h);
     state.time = to;
+    closed
 }
 
 /// Puts the parameter that each waiting target may not pass into the workspace.

@@ -15,6 +15,6 @@ pub use bake_file::{BakeRequest, bake_file, default_output, free_clip_name};
 pub use error::JobError;
 pub use inspect::{Inspection, inspect};
 pub use progress::{Progress, Stage};
-pub use report::{Report, Status, Timings};
+pub use report::{JointReport, Report, Status, Timings};
 pub use run::{Outcome, simulate};
 pub use setup_file::{SetupSource, load_setup, setup_beside};

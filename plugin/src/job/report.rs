@@ -40,6 +40,8 @@ pub struct Report {
     pub frames: usize,
     /// Per simulated node.
     pub bodies: Vec<Follow>,
+    /// Per joint, how far it was open at any frame.
+    pub joints: Vec<JointReport>,
     /// Keys written.
     pub keys: usize,
     /// Samples that they stand for.
@@ -54,6 +56,17 @@ pub struct Report {
     pub warnings: Vec<String>,
     /// How long it took.
     pub timings: Timings,
+}
+
+/// One joint's summary.
+#[derive(Clone, Debug, Serialize)]
+pub struct JointReport {
+    /// Its name.
+    pub name: String,
+    /// Largest opening, scene units.
+    pub max_opening: f64,
+    /// Largest angle along a locked direction, degrees.
+    pub max_angle_deg: f64,
 }
 
 /// Seconds per stage.

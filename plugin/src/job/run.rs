@@ -1,6 +1,6 @@
 //! A scene in memory and a set-up: compile, simulate, bake.
 
-use super::{JobError, Progress, Report, Stage, Status, Timings};
+use super::{JobError, JointReport, Progress, Report, Stage, Status, Timings};
 use sinew_core::bake::{Baked, bake};
 use sinew_core::motion::{Motion, report};
 use sinew_core::rig::{Compiled, compile};
@@ -98,6 +98,7 @@ pub fn simulate(
         first_frame: rig.range.first,
         frames: motion.frames(),
         bodies,
+        joints: joints(rig, &motion),
         keys: baked.keys,
         samples: baked.samples,
         max_fit_error: baked.max_error,
@@ -119,6 +120,19 @@ fn notice(rig: &sinew_core::rig::Rig, motion: &Motion, end: End, warnings: &mut 
             motion.frames()
         ));
     }
+    let size = rig.solids.iter().fold(0.0_f64, |m, s| m.max(s.radius));
+    let open: Vec<String> = joints(rig, motion)
+        .iter()
+        .filter(|j| j.max_opening > OPEN * size || j.max_angle_deg > OPEN.to_degrees())
+        .map(|j| format!("\"{}\" by {:.3} and {:.1} deg", j.name, j.max_opening, j.max_angle_deg))
+        .collect();
+    if !open.is_empty() {
+        fell_short = true;
+        warnings.push(format!(
+            "joints stay open: {}; they contradict each other, or what is not simulated pulls them apart",
+            open.join(", ")
+        ));
+    }
     for &(solid, frame) in motion.quarantined() {
         fell_short = true;
         warnings.push(format!(
@@ -127,4 +141,17 @@ fn notice(rig: &sinew_core::rig::Rig, motion: &Motion, end: End, warnings: &mut 
         ));
     }
     fell_short
+}
+
+/// Joints that open by more than this share of the largest body, or this angle (rad), are open to the eye.
+const OPEN: f64 = 1e-3;
+
+fn joints(rig: &sinew_core::rig::Rig, motion: &Motion) -> Vec<JointReport> {
+    let open = rig.joints.iter().zip(motion.open_joints());
+    open.map(|(joint, &(opening, angle))| JointReport {
+        name: joint.name.clone(),
+        max_opening: opening,
+        max_angle_deg: angle.to_degrees(),
+    })
+    .collect()
 }

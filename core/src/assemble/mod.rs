@@ -1,0 +1,307 @@
+//! Putting articulated solids together by linearised displacement constraints (Faure 1998).
+//!
+//! Every joint has an error vector `g` (how far it is open) and rows `J`. The smallest correction in the metric of
+//! mass that closes all joints to first order is `W J^T l` with `(J W J^T) l = -g`, W the inverse masses; it is
+//! applied and repeated. Corrections are forces between bodies, so they move neither the common centre of mass nor,
+//! to first order, turn the whole; a body of infinite mass (a handle, a keyed node, the world) stays.
+//!
+//! The matrix couples joints that share a body. It is factored directly, in an order chosen once; see
+//! [`crate::solve`].
+
+use crate::dynamics::top::Axes;
+use crate::joint::{End, Joint, Rows};
+use crate::rotation;
+use crate::scene::Placement;
+use crate::solve::{BlockCholesky, BlockMatrix, MOST};
+use glam::DVec3;
+
+/// A solid as assembly sees it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Body {
+    /// Centre of mass and principal axes.
+    pub placement: Placement,
+    /// 1/kg; 0 for a body that nothing moves.
+    pub per_mass: f64,
+    /// One over each principal moment; 0 for a body that nothing turns.
+    pub per_inertia: DVec3,
+}
+
+/// How good is good enough.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Goal {
+    /// Largest opening, scene units.
+    pub opening: f64,
+    /// Largest angle, rad.
+    pub angle: f64,
+    /// Most rounds.
+    pub rounds: usize,
+}
+
+impl Default for Goal {
+    fn default() -> Self {
+        Goal { opening: 1e-9, angle: 1e-9, rounds: 50 }
+    }
+}
+
+/// How an assembly ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// Rounds done.
+    pub rounds: usize,
+    /// Largest opening left, scene units.
+    pub opening: f64,
+    /// Largest angle left, rad.
+    pub angle: f64,
+    /// Whether the goal was reached.
+    pub reached: bool,
+}
+
+/// The largest turn of one round (rad): beyond it the linearisation says nothing (the paper's value).
+const LARGEST_TURN_RAD: f64 = 0.8;
+
+/// A round must bring the errors below this share of the round before, or constraints contradict each other.
+const PROGRESS: f64 = 0.999;
+
+/// The structure of a set of joints and the room to solve it. Solving allocates nothing.
+#[derive(Clone, Debug)]
+pub struct Assembly {
+    ends: Vec<[Option<usize>; 2]>,
+    /// For every pair of the matrix: which ends of the two joints are the same body.
+    shared: Vec<Vec<(usize, usize)>>,
+    rows: Vec<Rows>,
+    matrix: BlockMatrix,
+    factor: BlockCholesky,
+    /// How far each joint was open when last looked at: scene units and rad.
+    open: Vec<(f64, f64)>,
+    /// What the rows have to make up for.
+    wanted: Vec<[f64; MOST]>,
+    multipliers: Vec<[f64; MOST]>,
+    push: Vec<(DVec3, DVec3)>,
+}
+
+impl Assembly {
+    /// Analyses the joints between `bodies` solids. Keyed nodes and the world couple nothing.
+    pub fn new(joints: &[Joint], bodies: usize) -> Assembly {
+        let solid = |end: End| match end {
+            End::Solid(s) => Some(s),
+            End::World | End::Keys(_) => None,
+        };
+        let ends: Vec<[Option<usize>; 2]> = joints.iter().map(|j| j.ends.map(solid)).collect();
+        let mut at = vec![Vec::new(); bodies];
+        for (j, ends) in ends.iter().enumerate() {
+            for (e, body) in ends.iter().enumerate() {
+                if let Some(body) = body {
+                    at[*body].push((j, e));
+                }
+            }
+        }
+        let mut pairs: Vec<((usize, usize), (usize, usize))> = Vec::new();
+        for list in &at {
+            for (k, &(i, ei)) in list.iter().enumerate() {
+                for &(j, ej) in &list[..k] {
+                    if i != j {
+                        let ((i, ei), (j, ej)) = if i > j { ((i, ei), (j, ej)) } else { ((j, ej), (i, ei)) };
+                        pairs.push(((i, j), (ei, ej)));
+                    }
+                }
+            }
+        }
+        pairs.sort_unstable();
+        let mut distinct: Vec<(usize, usize)> = pairs.iter().map(|p| p.0).collect();
+        distinct.dedup();
+        let shared =
+            distinct.iter().map(|d| pairs.iter().filter(|p| p.0 == *d).map(|p| p.1).collect()).collect();
+        let matrix = BlockMatrix::new(joints.len(), distinct);
+        let factor = BlockCholesky::new(&matrix);
+        Assembly {
+            ends,
+            shared,
+            rows: vec![Rows::default(); joints.len()],
+            matrix,
+            factor,
+            open: vec![(0.0, 0.0); joints.len()],
+            wanted: vec![[0.0; MOST]; joints.len()],
+            multipliers: vec![[0.0; MOST]; joints.len()],
+            push: vec![(DVec3::ZERO, DVec3::ZERO); bodies],
+        }
+    }
+
+    /// Measures every joint: rows and errors at the given placements, which are then to be made up for. Returns the
+    /// largest opening and angle.
+    pub fn measure(&mut self, joints: &[Joint], place: impl Fn(End) -> Placement) -> (f64, f64) {
+        let mut worst = (0.0_f64, 0.0_f64);
+        for (j, joint) in joints.iter().enumerate() {
+            self.rows[j] = Rows::new(joint, &joint.ends.map(&place));
+            let (opening, angle) = self.rows[j].opening(joint.kind);
+            self.open[j] = (opening, angle);
+            worst = (worst.0.max(opening), worst.1.max(angle));
+            self.wanted[j] = self.rows[j].error.map(|e| -e);
+        }
+        worst
+    }
+
+    /// How far each joint was open when last looked at: scene units and rad.
+    pub fn open(&self) -> &[(f64, f64)] {
+        &self.open
+    }
+
+    /// Takes the rows from the placements `rows_at` and, for ropes, from where the bodies are heading: a rope that is
+    /// slack there has no row, one that is taut there has one even if it is still slack here.
+    pub fn measure_ahead(
+        &mut self,
+        joints: &[Joint],
+        rows_at: impl Fn(End) -> Placement,
+        heading: impl Fn(End) -> Placement,
+    ) {
+        for (j, joint) in joints.iter().enumerate() {
+            let active = Rows::new(joint, &joint.ends.map(&heading)).count > 0;
+            let firm = if active { joint.kind.firm() } else { joint.kind };
+            self.rows[j] = match active {
+                true => Rows::of(firm, &joint.frames, &joint.ends.map(&rows_at)),
+                false => Rows::default(),
+            };
+        }
+    }
+
+    /// Errors at the given placements, to be made up for along the rows there are. Returns the largest opening and
+    /// angle among the joints that have rows.
+    pub fn aim(&mut self, joints: &[Joint], place: impl Fn(End) -> Placement) -> (f64, f64) {
+        let mut worst = (0.0_f64, 0.0_f64);
+        for (j, joint) in joints.iter().enumerate() {
+            self.wanted[j] = [0.0; MOST];
+            self.open[j] = (0.0, 0.0);
+            if self.rows[j].count == 0 {
+                continue;
+            }
+            let now = Rows::new(joint, &joint.ends.map(&place));
+            if now.count == 0 {
+                continue; // slack by now
+            }
+            let (opening, angle) = now.opening(joint.kind);
+            self.open[j] = (opening, angle);
+            worst = (worst.0.max(opening), worst.1.max(angle));
+            self.wanted[j] = now.error.map(|e| -e);
+        }
+        worst
+    }
+
+    /// Aims at taking away the rates at which joints open: `rate(end)` is velocity and angular velocity of an end.
+    pub fn aim_at_rates(&mut self, joints: &[Joint], rate: impl Fn(End) -> (DVec3, DVec3)) {
+        for (j, joint) in joints.iter().enumerate() {
+            let rates = joint.ends.map(&rate);
+            let rows = &self.rows[j];
+            self.wanted[j] = std::array::from_fn(|r| {
+                let of =
+                    |e: usize| rows.on[e][r].linear.dot(rates[e].0) + rows.on[e][r].angular.dot(rates[e].1);
+                if r < rows.count { -(of(0) + of(1)) } else { 0.0 }
+            });
+        }
+    }
+
+    /// Factors the matrix of the rows measured last.
+    pub fn factor(&mut self, bodies: &[Body]) {
+        // W J^T of a row at one end.
+        let moved = |body: usize, row: &crate::joint::Row, axes: &Axes| {
+            let b = &bodies[body];
+            (row.linear * b.per_mass, axes.scale(row.angular, b.per_inertia))
+        };
+        for (j, rows) in self.rows.iter().enumerate() {
+            self.matrix.rows[j] = rows.count;
+            let block = &mut self.matrix.diagonal[j];
+            *block = [[0.0; MOST]; MOST];
+            for (e, body) in self.ends[j].iter().enumerate() {
+                let Some(body) = *body else { continue };
+                let axes = Axes::new(bodies[body].placement.rotation, bodies[body].per_inertia);
+                for r in 0..rows.count {
+                    let (v, w) = moved(body, &rows.on[e][r], &axes);
+                    for (c, row) in rows.on[e][..=r].iter().enumerate() {
+                        let value = v.dot(row.linear) + w.dot(row.angular);
+                        block[r][c] += value;
+                        if c < r {
+                            block[c][r] += value;
+                        }
+                    }
+                }
+            }
+        }
+        for (k, &(i, j)) in self.matrix.pairs.iter().enumerate() {
+            let block = &mut self.matrix.coupling[k];
+            *block = [[0.0; MOST]; MOST];
+            for &(ei, ej) in &self.shared[k] {
+                let Some(body) = self.ends[i][ei] else { continue };
+                let axes = Axes::new(bodies[body].placement.rotation, bodies[body].per_inertia);
+                for r in 0..self.rows[i].count {
+                    let (v, w) = moved(body, &self.rows[i].on[ei][r], &axes);
+                    for c in 0..self.rows[j].count {
+                        let row = &self.rows[j].on[ej][c];
+                        block[r][c] += v.dot(row.linear) + w.dot(row.angular);
+                    }
+                }
+            }
+        }
+        self.factor.factor(&self.matrix);
+    }
+
+    /// The corrections of all bodies, displacement and rotation vector, that do what was aimed at, to first order,
+    /// with the factor at hand.
+    pub fn correct(&mut self, bodies: &[Body]) -> &[(DVec3, DVec3)] {
+        self.multipliers.copy_from_slice(&self.wanted);
+        self.factor.solve(&mut self.multipliers);
+        self.push.fill((DVec3::ZERO, DVec3::ZERO));
+        for (j, rows) in self.rows.iter().enumerate() {
+            for (e, body) in self.ends[j].iter().enumerate() {
+                let Some(body) = *body else { continue };
+                let push = &mut self.push[body];
+                for r in 0..rows.count {
+                    push.0 += rows.on[e][r].linear * self.multipliers[j][r];
+                    push.1 += rows.on[e][r].angular * self.multipliers[j][r];
+                }
+            }
+        }
+        for (push, b) in self.push.iter_mut().zip(bodies) {
+            let axes = Axes::new(b.placement.rotation, b.per_inertia);
+            *push = (push.0 * b.per_mass, axes.scale(push.1, b.per_inertia));
+        }
+        &self.push
+    }
+
+    /// Moves `bodies` until the joints are closed. `keyed` is where ends that are no solids are. The errors after
+    /// every round are told to `round`.
+    pub fn assemble(
+        &mut self,
+        joints: &[Joint],
+        bodies: &mut [Body],
+        keyed: impl Fn(End) -> Placement,
+        goal: &Goal,
+        mut round: impl FnMut(usize, f64, f64),
+    ) -> Outcome {
+        let mut previous = f64::INFINITY;
+        let mut outcome = Outcome { rounds: 0, opening: 0.0, angle: 0.0, reached: false };
+        loop {
+            let place = |end: End| match end {
+                End::Solid(s) => bodies[s].placement,
+                other => keyed(other),
+            };
+            (outcome.opening, outcome.angle) = self.measure(joints, place);
+            round(outcome.rounds, outcome.opening, outcome.angle);
+            outcome.reached = outcome.opening <= goal.opening && outcome.angle <= goal.angle;
+            let size = self.rows.iter().flat_map(|r| &r.error[..r.count]).map(|e| e * e).sum::<f64>().sqrt();
+            // The negated comparison stops on what is no number, too.
+            let improves = size < previous * PROGRESS || outcome.rounds < 10;
+            if outcome.reached || outcome.rounds >= goal.rounds || !improves || !size.is_finite() {
+                return outcome;
+            }
+            previous = size;
+            self.factor(bodies);
+            let push = self.correct(bodies);
+            for (body, &(moved, turned)) in bodies.iter_mut().zip(push) {
+                // A turn that is cut takes its share of the displacement with it.
+                let share = (LARGEST_TURN_RAD / turned.length()).min(1.0);
+                body.placement.position += moved * share;
+                body.placement.rotation =
+                    (rotation::exp(turned * share) * body.placement.rotation).normalize();
+            }
+            outcome.rounds += 1;
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Joints in a step: the bodies move as if free, then impulses along the joints put them together (RATTLE).
+//!
+//! Positions: impulses along the rows of the START of the step, found so that the joints are closed at its end; one
+//! factorisation and a few solves with it. Rows rebuilt at every iterate, as Faure's pseudocode does, would lose
+//! angular momentum; these keep it to rounding. Velocities: impulses along the rows of the end, so that no joint is
+//! opening there. Both are internal forces and change neither momentum of the whole.
+
+use super::{SolidState, State, Workspace};
+use crate::assemble::{Assembly, Body, Goal};
+use crate::joint::End;
+use crate::rig::Rig;
+use crate::rotation;
+use crate::scene::Placement;
+use glam::DVec3;
+
+/// Scratch for the joints of a rig.
+#[derive(Clone, Debug)]
+pub struct Constraints {
+    assembly: Assembly,
+    bodies: Vec<Body>,
+    before: Vec<SolidState>,
+    /// Displacement and rotation vector of each body by the joints so far.
+    pushed: Vec<(DVec3, DVec3)>,
+}
+
+/// Solves per step; the openings shrink by a factor of ten to a thousand with each.
+const MOST_SOLVES: usize = 12;
+
+/// Openings below this share of the bodies' size, and angles below this (rad), are closed.
+const CLOSED: f64 = 1e-10;
+
+impl Constraints {
+    /// Room for a rig's joints.
+    pub fn new(rig: &Rig) -> Constraints {
+        let bodies = rig
+            .solids
+            .iter()
+            .map(|s| Body {
+                placement: Placement::IDENTITY,
+                per_mass: if s.simulate.position() { 1.0 / s.mass } else { 0.0 },
+                per_inertia: if s.simulate.orientation() { s.per_inertia } else { DVec3::ZERO },
+            })
+            .collect();
+        Constraints {
+            assembly: Assembly::new(&rig.joints, rig.solids.len()),
+            bodies,
+            before: Vec::with_capacity(rig.solids.len()),
+            pushed: vec![(DVec3::ZERO, DVec3::ZERO); rig.solids.len()],
+        }
+    }
+
+    /// How far each joint was open after the last step: scene units and rad.
+    pub fn open(&self) -> &[(f64, f64)] {
+        self.assembly.open()
+    }
+
+    /// Remembers where the bodies are before they move.
+    pub fn begin(&mut self, state: &State) {
+        self.before.clear();
+        self.before.extend_from_slice(&state.solids);
+    }
+}
+
+/// Puts the bodies, which have moved freely for `h` seconds to scene time `to`, together. Returns whether that worked.
+pub fn constrain(rig: &Rig, state: &mut State, work: &mut Workspace, from: f64, to: f64, h: f64) -> bool {
+    let Some(c) = &mut work.constraints else { return true };
+    if h <= 0.0 {
+        return true;
+    }
+    for (body, before) in c.bodies.iter_mut().zip(&c.before) {
+        body.placement = before.placement();
+    }
+    let free: &[SolidState] = &state.solids;
+    c.assembly.measure_ahead(
+        &rig.joints,
+        |end| place(rig, end, &c.before, from),
+        |end| place(rig, end, free, to),
+    );
+    c.assembly.factor(&c.bodies);
+    c.pushed.fill((DVec3::ZERO, DVec3::ZERO));
+
+    // positions
+    let size = rig.solids.iter().fold(0.0_f64, |m, s| m.max(s.radius));
+    let mut closed = false;
+    for solve in 0..=MOST_SOLVES {
+        let open = c.assembly.aim(&rig.joints, |end| place(rig, end, &state.solids, to));
+        closed = open.0 <= CLOSED * size && open.1 <= CLOSED;
+        if closed || solve == MOST_SOLVES || !(open.0 + open.1).is_finite() {
+            break;
+        }
+        let push = c.assembly.correct(&c.bodies);
+        for (i, &(moved, turned)) in push.iter().enumerate() {
+            c.pushed[i].0 += moved;
+            c.pushed[i].1 += turned;
+            let s = &mut state.solids[i];
+            s.position += moved;
+            s.orientation = rotation::renormalize(rotation::exp(turned) * s.orientation);
+        }
+    }
+    let per_h = 1.0 / h;
+    for (i, s) in state.solids.iter_mut().enumerate() {
+        let (solid, before) = (&rig.solids[i], &c.before[i]);
+        let (moved, turned) = c.pushed[i];
+        s.velocity += moved * per_h;
+        let axes = crate::dynamics::top::Axes::new(before.orientation, solid.inertia);
+        s.momentum += axes.scale(turned, solid.inertia) * per_h;
+    }
+
+    // velocities
+    for (body, s) in c.bodies.iter_mut().zip(&state.solids) {
+        body.placement = s.placement();
+    }
+    c.assembly.measure_ahead(
+        &rig.joints,
+        |end| place(rig, end, &state.solids, to),
+        |end| place(rig, end, &state.solids, to),
+    );
+    c.assembly.factor(&c.bodies);
+    c.assembly.aim_at_rates(&rig.joints, |end| match end {
+        End::World => (DVec3::ZERO, DVec3::ZERO),
+        End::Keys(p) => rig.paths[p].velocity(to),
+        End::Solid(i) => {
+            let (s, solid) = (&state.solids[i], &rig.solids[i]);
+            let w = crate::dynamics::top::angular_velocity(s.orientation, s.momentum, solid.per_inertia);
+            (s.velocity, w)
+        }
+    });
+    let push = c.assembly.correct(&c.bodies);
+    for (i, &(change, spin)) in push.iter().enumerate() {
+        let (s, solid) = (&mut state.solids[i], &rig.solids[i]);
+        s.velocity += change;
+        s.momentum += crate::dynamics::top::angular_momentum(s.orientation, spin, solid.inertia);
+    }
+    let mut finite = true;
+    for (s, before) in state.solids.iter_mut().zip(&c.before) {
+        let sum = s.position + s.velocity + s.momentum;
+        if !(sum.x + sum.y + sum.z + s.orientation.length_squared()).is_finite() {
+            *s = SolidState { quarantined: true, velocity: DVec3::ZERO, momentum: DVec3::ZERO, ..*before };
+            finite = false;
+        }
+    }
+    closed && finite
+}
+
+/// Puts a rig together where it stands, without any motion: scenes are posed roughly.
+pub fn assemble(rig: &Rig, solids: &mut [SolidState], time: f64) {
+    if rig.joints.is_empty() {
+        return;
+    }
+    let mut c = Constraints::new(rig);
+    for (body, s) in c.bodies.iter_mut().zip(solids.iter()) {
+        body.placement = s.placement();
+    }
+    let keyed = |end: End| place(rig, end, &[], time);
+    c.assembly.assemble(&rig.joints, &mut c.bodies, keyed, &Goal::default(), |_, _, _| {});
+    for (body, s) in c.bodies.iter().zip(solids.iter_mut()) {
+        if body.placement.position.is_finite() && body.placement.rotation.is_finite() {
+            (s.position, s.orientation) = (body.placement.position, body.placement.rotation);
+        }
+    }
+}
+
+fn place(rig: &Rig, end: End, solids: &[SolidState], time: f64) -> Placement {
+    match end {
+        End::World => Placement::IDENTITY,
+        End::Solid(s) => solids[s].placement(),
+        End::Keys(p) => rig.paths[p].placement(time),
+    }
+}
