@@ -236,6 +236,30 @@ fn a_picture_never_takes_the_place_of_a_scene() {
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "something was written");
 }
 
+/// The largest opening of any joint in the report of a bake.
+fn largest_opening(name: &str) -> f64 {
+    let folder = scratch::folder(name);
+    let scene = repository::root().join("examples/scenes").join(name).with_extension("gltf");
+    let program = Program::new(built::command().unwrap()).arg("bake").arg(&scene).arg("--json");
+    let done =
+        program.arg("-o").arg(folder.path().join("out.glb")).run().and_then(|done| done.success()).unwrap();
+    let report: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
+    let joints = report["joints"].as_array().unwrap();
+    assert!(!joints.is_empty());
+    joints
+        .iter()
+        .fold(0.0, |m, j| m.max(j["max_opening"].as_f64().unwrap()).max(j["max_angle_deg"].as_f64().unwrap()))
+}
+
+#[test]
+fn no_one_sees_a_joint_open() {
+    for name in ["chain", "linkage"] {
+        let open = largest_opening(name);
+        println!("{name}: joints open {open:.1e}");
+        assert!(open < 1e-6, "{name}: {open}");
+    }
+}
+
 #[test]
 fn inspecting_names_what_the_set_up_leaves_alone() {
     let scene = repository::root().join("examples/scenes/crane.gltf");

@@ -108,6 +108,11 @@ impl Maker {
         index
     }
 
+    /// Turns a node at rest.
+    pub fn turned(&mut self, node: usize, rotation: DQuat) {
+        self.nodes[node]["rotation"] = json!(rotation.to_array());
+    }
+
     /// Straight keys on a translation.
     pub fn translate(&mut self, node: usize, times: &[f64], places: &[DVec3]) {
         let values = self.floats("VEC3", flat(places), None);

@@ -4,6 +4,7 @@
 //! programs `make_scenes` and `make_pictures` of this crate write the scenes and their pictures anew; the
 //! `examples` suite compares and bakes them.
 
+mod articulated;
 mod maker;
 mod solid;
 
@@ -24,6 +25,8 @@ pub fn all() -> Vec<(&'static str, String)> {
         ("strength", dash(&["subtle", "reactive", "limp"])),
         ("limit", dash(&["8 weights", "3 weights", "2 weights"])),
         ("keep_up", dash(&["keep up 1", "keep up 0.5", "keep up 0"])),
+        ("chain", articulated::chain()),
+        ("linkage", articulated::linkage()),
         ("blend", dash(&["blend 0", "blend 0.5", "blend 1"])),
     ]
 }
