@@ -8,6 +8,9 @@
 //! The matrix couples joints that share a body. It is factored directly, in an order chosen once; see
 //! [`crate::solve`].
 
+// Rows and columns are the mathematics here; iterators would hide them.
+#![allow(clippy::needless_range_loop)]
+
 use crate::dynamics::top::Axes;
 use crate::joint::{End, Joint, Rows};
 use crate::rotation;
