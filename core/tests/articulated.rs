@@ -39,7 +39,10 @@ fn chain(links: usize, kind: JointKind, hung: bool) -> (Scene, Setup) {
 }
 
 fn rig(scene: &Scene, setup: &Setup) -> Rig {
-    compile(scene, setup, scene.clips.first()).unwrap().rig
+    match compile(scene, setup, scene.clips.first()) {
+        Ok(compiled) => compiled.rig,
+        Err(e) => panic!("{e}"),
+    }
 }
 
 fn momenta(rig: &Rig, state: &State) -> (DVec3, DVec3) {

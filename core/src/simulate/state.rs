@@ -121,7 +121,7 @@ impl State {
             joints_fight: false,
         };
         for (i, s) in rig.solids.iter().enumerate() {
-            let p = rig.paths[s.keys].placement(time);
+            let p = rig.keyed(i, time);
             let mut force = Memory::default();
             if s.start_balanced && s.position_target.is_some() && rig.drive(i, time).compensation > 0.0 {
                 force.correction = gravity * -s.mass;

@@ -154,3 +154,24 @@ fn numbers_out_of_range_are_refused_with_their_place() {
         assert!(e.contains("bodies[0] \"Ball\"") && e.contains(place), "{e}");
     }
 }
+
+#[test]
+fn a_group_without_strength_lets_go_whatever_the_limit() {
+    for limit in [Limit::Unlimited, Limit::Weights(8.0.into())] {
+        let mut s = setup(Actuator::default(), Timing::Timed, 10.0);
+        s.world.gravity = [0.0, -10.0, 0.0];
+        s.bodies[0].actuator.max_force = Some(limit);
+        s.bodies[0].groups = vec!["arms".into()];
+        let keys = Keyable::Keys(Keys { keys: vec![[0.0, 1.0], [1.0, 0.0]], between: Between::Step });
+        s.groups = vec![Group { strength: keys, ..Group::new("arms", 1.0) }];
+        let rig = rig(&still(), &s);
+        let mut state = State::new(&rig);
+        let mut work = Workspace::new(&rig);
+        while state.time < 1.0 - 1e-9 {
+            step(&rig, &mut state, &mut work, 1.0 / 16.0);
+        }
+        assert!(state.solids[0].position.length() < 1e-9, "held until then");
+        step(&rig, &mut state, &mut work, 0.5);
+        assert!((state.solids[0].position.y + 1.25).abs() < 1e-9, "{}", state.solids[0].position.y);
+    }
+}
