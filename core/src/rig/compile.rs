@@ -51,6 +51,13 @@ pub fn compile(scene: &Scene, setup: &Setup, clip: Option<&Clip>) -> Result<Comp
         notes: Vec::new(),
         warnings: Vec::new(),
     };
+    for (name, tolerance) in
+        [("tolerance", setup.bake.tolerance), ("tolerance_deg", setup.bake.tolerance_deg)]
+    {
+        if let Some(t) = tolerance.filter(|t| !(t.is_finite() && *t >= 0.0)) {
+            return Err(SetupError::new(format!("bake.{name}"), format!("{t} must be 0 or more")));
+        }
+    }
     let mpu = compiler.mpu;
     if !(mpu.is_finite() && mpu > 0.0) {
         return Err(SetupError::new("world.metres_per_unit", format!("{mpu} must be above 0")));
@@ -295,6 +302,10 @@ impl Compiler<'_> {
                     format!("there is no group \"{name}\"; {remedy}"),
                 ));
             };
+            if groups.contains(&g) {
+                let twice = format!("\"{name}\" is there twice; keep one");
+                return Err(SetupError::new(format!("{place}.groups"), twice));
+            }
             groups.push(g);
         }
         let (velocity, spin) = match body.behaviour == Behaviour::Guided && body.guide.timing != Timing::Timed
@@ -394,6 +405,26 @@ impl Compiler<'_> {
             speeds.push((at, s.speed));
         }
         speeds.sort_by(|a, b| a.0.total_cmp(&b.0));
+        if let Some(pair) = speeds.windows(2).find(|p| p[0].0 == p[1].0) {
+            return Err(SetupError::new(
+                format!("{place}.guide.speeds"),
+                format!("the key at {:.3} s has two speeds; keep one", pair[0].0),
+            ));
+        }
+        if guide.timing == Timing::Speeds && !position {
+            return Err(SetupError::new(
+                format!("{place}.guide.timing"),
+                "\"speeds\" are of a position, and the position is not guided; take \"path\" or \"timed\"",
+            ));
+        }
+        let idle = [
+            (guide.timing != Timing::Speeds && !speeds.is_empty(), "guide.speeds", "speeds"),
+            (guide.timing != Timing::Timed && guide.catch_up.is_some(), "guide.catch_up", "timed"),
+            (guide.timing != Timing::Timed && body.actuator.keep_up.is_some(), "actuator.keep_up", "timed"),
+        ];
+        for (_, field, timing) in idle.into_iter().filter(|i| i.0) {
+            self.warnings.push(format!("{place}.{field} has no effect without \"timing\": \"{timing}\""));
+        }
         if guide.timing == Timing::Speeds && speeds.is_empty() {
             return Err(SetupError::new(
                 format!("{place}.guide.speeds"),

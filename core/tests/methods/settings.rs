@@ -175,3 +175,17 @@ fn a_group_without_strength_lets_go_whatever_the_limit() {
         assert!((state.solids[0].position.y + 1.25).abs() < 1e-9, "{}", state.solids[0].position.y);
     }
 }
+
+#[test]
+fn a_clip_that_ends_between_frames_is_baked_to_its_end() {
+    let scene = ball(&[(0.0, DVec3::ZERO), (1.01, DVec3::X)]);
+    let mut s = setup(paper(0.2, 0.6, 1.0 / 24.0), Timing::Timed, 10.0);
+    s.world.frames_per_second = Some(24.0);
+    let rig = Arc::new(rig(&scene, &s));
+    let (motion, _) = sinew_core::simulate::run(&rig, |_, _| true);
+    assert_eq!(motion.times().len(), 26);
+    assert!((motion.times()[25] - 1.01).abs() < 1e-12);
+    let mut session = Session::new(rig);
+    session.seek(1.01);
+    assert_eq!(session.sample(0), motion.frame(25)[0], "a session has the job's bits there, too");
+}
