@@ -52,7 +52,8 @@ impl Default for Goal {
 }
 
 impl Goal {
-    fn is_met(&self, (opening, angle): (f64, f64)) -> bool {
+    /// Whether openings and angles as large as these are small enough.
+    pub fn is_met(&self, (opening, angle): (f64, f64)) -> bool {
         opening <= self.opening && angle <= self.angle
     }
 }

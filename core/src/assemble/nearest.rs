@@ -165,10 +165,12 @@ fn gradient(bodies: &[Body], reference: &[Placement]) -> Step {
 }
 
 /// The product of two steps in the metric of mass.
-fn dot(bodies: &[Body], a: &Step, b: &Step) -> f64 {
-    let one = |(body, (a, b)): (&Body, (&(DVec3, DVec3), &(DVec3, DVec3)))| {
+fn dot(bodies: &[Body], a: &[(DVec3, DVec3)], b: &[(DVec3, DVec3)]) -> f64 {
+    let mut sum = 0.0;
+    for (body, (a, b)) in bodies.iter().zip(a.iter().zip(b)) {
         let back = body.placement.rotation.conjugate();
-        a.0.dot(b.0) * weight(body.per_mass) + (back * a.1 * (back * b.1)).dot(heavy(body.per_inertia))
-    };
-    bodies.iter().zip(a.iter().zip(b)).map(one).sum()
+        sum += a.0.dot(b.0) * weight(body.per_mass);
+        sum += (back * a.1 * (back * b.1)).dot(heavy(body.per_inertia));
+    }
+    sum
 }
