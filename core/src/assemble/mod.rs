@@ -14,6 +14,9 @@
 mod least_squares;
 mod nearest;
 
+// Rows and columns are the mathematics here; iterators would hide them.
+#![allow(clippy::needless_range_loop)]
+
 use crate::dynamics::top::Axes;
 use crate::joint::{End, Joint, Rows};
 use crate::rotation;

@@ -78,12 +78,10 @@ impl Rows {
         let axes = DMat3::from_quat(a.rotation);
         let apart = b.position - a.position;
         let levers = [b.position - ends[0].position, b.position - ends[1].position];
-        for k in 0..3 {
-            if locked[k] {
-                let t = axes.col(k);
-                let on_a = Row { linear: -t, angular: -levers[0].cross(t) };
-                self.push(t.dot(apart), on_a, Row { linear: t, angular: levers[1].cross(t) });
-            }
+        for (k, _) in locked[..3].iter().enumerate().filter(|(_, locked)| **locked) {
+            let t = axes.col(k);
+            let on_a = Row { linear: -t, angular: -levers[0].cross(t) };
+            self.push(t.dot(apart), on_a, Row { linear: t, angular: levers[1].cross(t) });
         }
         match (locked[3], locked[4], locked[5]) {
             (false, false, false) => {}
@@ -225,7 +223,7 @@ mod tests {
             frames: [Placement::IDENTITY; 2],
             kind: Kind::PIN,
         };
-        for turn in [0.0, 1.0, 3.14159, 4.0, 6.0] {
+        for turn in [0.0, 1.0, std::f64::consts::PI, 4.0, 6.0] {
             let b = Placement { position: DVec3::ZERO, rotation: rotation::exp(DVec3::X * turn) };
             let rows = Rows::new(&joint, &[Placement::IDENTITY, b]);
             assert!(rows.error.iter().all(|e| e.abs() < 1e-12), "{turn}: {:?}", rows.error);

@@ -5,6 +5,9 @@
 //! A pivot that has lost all its digits, as redundant constraints give, is lifted to the regularisation, so that
 //! redundant rows share the load and nothing becomes NaN.
 
+// Rows and columns are the mathematics here; iterators would hide them.
+#![allow(clippy::needless_range_loop)]
+
 use super::order::minimum_degree;
 
 /// Most rows in a block: a joint has six directions.
@@ -78,6 +81,7 @@ struct Update {
     /// Block index, or `usize::MAX` for the diagonal of `i` (then i == j).
     target: usize,
     i: usize,
+    j: usize,
     /// Entries of column p.
     left: usize,
     right: usize,
@@ -104,16 +108,9 @@ impl BlockCholesky {
         let columns: Vec<Vec<(usize, usize)>> = coupled
             .into_iter()
             .map(|list| {
-                let column = list
-                    .into_iter()
-                    .map(|q| {
-                        (q, {
-                            count += 1;
-                            count - 1
-                        })
-                    })
-                    .collect();
-                column
+                let first = count;
+                count += list.len();
+                list.into_iter().zip(first..).collect()
             })
             .collect();
         let find = |p: usize, q: usize| {
@@ -134,9 +131,9 @@ impl BlockCholesky {
                 let column = &columns[p];
                 let mut list = Vec::with_capacity(column.len() * (column.len() + 1) / 2);
                 for (b, &(j, right)) in column.iter().enumerate() {
-                    list.push(Update { target: usize::MAX, i: j, left: right, right });
+                    list.push(Update { target: usize::MAX, i: j, j, left: right, right });
                     for &(i, left) in &column[b + 1..] {
-                        list.push(Update { target: find(j, i), i, left, right });
+                        list.push(Update { target: find(j, i), i, j, left, right });
                     }
                 }
                 list
@@ -193,13 +190,16 @@ impl BlockCholesky {
             }
             for u in &self.updates[p] {
                 let (left, right) = (self.below[u.left], self.below[u.right]);
+                let (rows, columns) = (self.rows[u.i], self.rows[u.j]);
                 let target =
                     if u.target == usize::MAX { &mut self.diagonal[u.i] } else { &mut self.below[u.target] };
-                for (row, l) in target.iter_mut().zip(&left) {
-                    for (v, r) in row.iter_mut().zip(&right) {
+                for r in 0..rows {
+                    for c in 0..columns {
+                        let mut v = target[r][c];
                         for k in 0..m {
-                            *v -= l[k] * r[k];
+                            v -= left[r][k] * right[c][k];
                         }
+                        target[r][c] = v;
                     }
                 }
             }
