@@ -11,11 +11,11 @@
 //! Where joints contradict each other no pose closes them, and `least_squares` finds the one that shares the openings.
 //! Where many poses close them, `nearest` finds the one nearest to the start.
 
-mod least_squares;
-mod nearest;
-
 // Rows and columns are the mathematics here; iterators would hide them.
 #![allow(clippy::needless_range_loop)]
+
+mod least_squares;
+mod nearest;
 
 use crate::dynamics::top::Axes;
 use crate::joint::{End, Joint, Rows};

@@ -6,6 +6,7 @@ use crate::gltf::{ClipToAdd, Document, ReadOptions};
 use serde::Serialize;
 use sinew_core::assemble::{Ending, Goal};
 use sinew_core::bake;
+use sinew_core::joint::Joint;
 use sinew_core::rig::{Rig, Setting, Value, compile};
 use sinew_core::rotation;
 use sinew_core::setup::{Setup, SetupError, choose_clip};
@@ -240,14 +241,13 @@ fn bodies(rig: &Rig, done: &Together) -> Vec<BodyMoved> {
 }
 
 fn joints(rig: &Rig, done: &Together) -> Vec<JointClosed> {
-    let open = done.open_before.iter().zip(done.motion.open_joints());
-    let one =
-        |(joint, (before, after)): (&sinew_core::joint::Joint, (&(f64, f64), &(f64, f64)))| JointClosed {
-            name: joint.name.clone(),
-            opening_before: before.0,
-            angle_before_deg: before.1.to_degrees(),
-            max_opening: after.0,
-            max_angle_deg: after.1.to_degrees(),
-        };
-    rig.joints.iter().zip(open).map(one).collect()
+    let after = done.motion.open_joints();
+    let one = |(i, joint): (usize, &Joint)| JointClosed {
+        name: joint.name.clone(),
+        opening_before: done.open_before[i].0,
+        angle_before_deg: done.open_before[i].1.to_degrees(),
+        max_opening: after[i].0,
+        max_angle_deg: after[i].1.to_degrees(),
+    };
+    rig.joints.iter().enumerate().map(one).collect()
 }
