@@ -39,10 +39,7 @@ fn chain(links: usize, kind: JointKind, hung: bool) -> (Scene, Setup) {
 }
 
 fn rig(scene: &Scene, setup: &Setup) -> Rig {
-    match compile(scene, setup, scene.clips.first()) {
-        Ok(compiled) => compiled.rig,
-        Err(e) => panic!("{e}"),
-    }
+    compile(scene, setup, scene.clips.first()).expect("the set-up compiles").rig
 }
 
 fn momenta(rig: &Rig, state: &State) -> (DVec3, DVec3) {

@@ -7,9 +7,15 @@
 //!
 //! The matrix couples joints that share a body. It is factored directly, in an order chosen once; see
 //! [`crate::solve`].
+//!
+//! Where joints contradict each other no pose closes them, and `least_squares` finds the one that shares the openings.
+//! Where many poses close them, `nearest` finds the one nearest to the start.
 
 // Rows and columns are the mathematics here; iterators would hide them.
 #![allow(clippy::needless_range_loop)]
+
+mod least_squares;
+mod nearest;
 
 use crate::dynamics::top::Axes;
 use crate::joint::{End, Joint, Rows};
@@ -36,14 +42,36 @@ pub struct Goal {
     pub opening: f64,
     /// Largest angle, rad.
     pub angle: f64,
-    /// Most rounds.
+    /// Most rounds of closing; least squares and the nearest pose have their own.
     pub rounds: usize,
+    /// Not just a closed pose near the start, but the nearest one in the metric of mass.
+    pub nearest: bool,
 }
 
 impl Default for Goal {
     fn default() -> Self {
-        Goal { opening: 1e-9, angle: 1e-9, rounds: 50 }
+        Goal { opening: 1e-9, angle: 1e-9, rounds: 50, nearest: false }
     }
+}
+
+impl Goal {
+    /// Whether openings and angles as large as these are small enough.
+    pub fn is_met(&self, (opening, angle): (f64, f64)) -> bool {
+        opening <= self.opening && angle <= self.angle
+    }
+}
+
+/// What kind of pose an assembly ended at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// All joints are closed.
+    Closed,
+    /// All joints are closed, and no closed pose around is nearer to the start.
+    Nearest,
+    /// Joints contradict each other: the sum of their squared errors is the least around.
+    LeastSquares,
+    /// Joints are open, and rounds ran out before the least of their errors was found.
+    GaveUp,
 }
 
 /// How an assembly ended.
@@ -55,8 +83,15 @@ pub struct Outcome {
     pub opening: f64,
     /// Largest angle left, rad.
     pub angle: f64,
-    /// Whether the goal was reached.
-    pub reached: bool,
+    /// What kind of pose this is.
+    pub ending: Ending,
+}
+
+impl Outcome {
+    /// Whether the joints are closed.
+    pub fn reached(&self) -> bool {
+        matches!(self.ending, Ending::Closed | Ending::Nearest)
+    }
 }
 
 /// The largest turn of one round (rad): beyond it the linearisation says nothing (the paper's value).
@@ -80,6 +115,10 @@ pub struct Assembly {
     wanted: Vec<[f64; MOST]>,
     multipliers: Vec<[f64; MOST]>,
     push: Vec<(DVec3, DVec3)>,
+    /// The pose with the least errors so far.
+    best: Vec<Placement>,
+    /// Where bodies were before a step that may be taken back.
+    kept: Vec<Placement>,
 }
 
 impl Assembly {
@@ -126,6 +165,8 @@ impl Assembly {
             wanted: vec![[0.0; MOST]; joints.len()],
             multipliers: vec![[0.0; MOST]; joints.len()],
             push: vec![(DVec3::ZERO, DVec3::ZERO); bodies],
+            best: vec![Placement::IDENTITY; bodies],
+            kept: vec![Placement::IDENTITY; bodies],
         }
     }
 
@@ -203,6 +244,12 @@ impl Assembly {
 
     /// Factors the matrix of the rows measured last.
     pub fn factor(&mut self, bodies: &[Body]) {
+        self.fill(bodies);
+        self.factor.factor(&self.matrix);
+    }
+
+    /// Makes the matrix `J W J^T` of the rows measured last.
+    fn fill(&mut self, bodies: &[Body]) {
         // W J^T of a row at one end.
         let moved = |body: usize, row: &crate::joint::Row, axes: &Axes| {
             let b = &bodies[body];
@@ -242,7 +289,6 @@ impl Assembly {
                 }
             }
         }
-        self.factor.factor(&self.matrix);
     }
 
     /// The corrections of all bodies, displacement and rotation vector, that do what was aimed at, to first order,
@@ -250,6 +296,12 @@ impl Assembly {
     pub fn correct(&mut self, bodies: &[Body]) -> &[(DVec3, DVec3)] {
         self.multipliers.copy_from_slice(&self.wanted);
         self.factor.solve(&mut self.multipliers);
+        self.spread(bodies);
+        &self.push
+    }
+
+    /// `W J^T` of the multipliers, as displacements and rotation vectors. Returns its square in the metric of mass.
+    fn spread(&mut self, bodies: &[Body]) -> f64 {
         self.push.fill((DVec3::ZERO, DVec3::ZERO));
         for (j, rows) in self.rows.iter().enumerate() {
             for (e, body) in self.ends[j].iter().enumerate() {
@@ -261,50 +313,103 @@ impl Assembly {
                 }
             }
         }
+        let mut square = 0.0;
         for (push, b) in self.push.iter_mut().zip(bodies) {
             let axes = Axes::new(b.placement.rotation, b.per_inertia);
-            *push = (push.0 * b.per_mass, axes.scale(push.1, b.per_inertia));
+            let moved = (push.0 * b.per_mass, axes.scale(push.1, b.per_inertia));
+            square += push.0.dot(moved.0) + push.1.dot(moved.1);
+            *push = moved;
         }
-        &self.push
+        square
     }
 
-    /// Moves `bodies` until the joints are closed. `keyed` is where ends that are no solids are. The errors after
-    /// every round are told to `round`.
+    /// Moves `bodies` until the joints are closed, or as good as they can be. `keyed` is where ends that are no solids
+    /// are. The errors after every round of closing are told to `round`.
     pub fn assemble(
         &mut self,
         joints: &[Joint],
         bodies: &mut [Body],
         keyed: impl Fn(End) -> Placement,
         goal: &Goal,
+        round: impl FnMut(usize, f64, f64),
+    ) -> Outcome {
+        let reference = if goal.nearest { poses(bodies) } else { Vec::new() };
+        let outcome = self.close(joints, bodies, &keyed, goal, round);
+        match goal.nearest && outcome.reached() {
+            true => self.approach(joints, bodies, &reference, keyed, goal),
+            false => outcome,
+        }
+    }
+
+    /// [`Self::assemble`] without looking for the nearest pose.
+    fn close(
+        &mut self,
+        joints: &[Joint],
+        bodies: &mut [Body],
+        keyed: &impl Fn(End) -> Placement,
+        goal: &Goal,
         mut round: impl FnMut(usize, f64, f64),
     ) -> Outcome {
-        let mut previous = f64::INFINITY;
-        let mut outcome = Outcome { rounds: 0, opening: 0.0, angle: 0.0, reached: false };
+        let (mut previous, mut least) = (f64::INFINITY, f64::INFINITY);
+        keep(&mut self.best, bodies);
+        let mut rounds = 0;
         loop {
-            let place = |end: End| match end {
-                End::Solid(s) => bodies[s].placement,
-                other => keyed(other),
-            };
-            (outcome.opening, outcome.angle) = self.measure(joints, place);
-            round(outcome.rounds, outcome.opening, outcome.angle);
-            outcome.reached = outcome.opening <= goal.opening && outcome.angle <= goal.angle;
-            let size = self.rows.iter().flat_map(|r| &r.error[..r.count]).map(|e| e * e).sum::<f64>().sqrt();
-            // The negated comparison stops on what is no number, too.
-            let improves = size < previous * PROGRESS || outcome.rounds < 10;
-            if outcome.reached || outcome.rounds >= goal.rounds || !improves || !size.is_finite() {
-                return outcome;
+            let open = self.look(joints, bodies, keyed);
+            round(rounds, open.0, open.1);
+            if goal.is_met(open) {
+                return Outcome { rounds, opening: open.0, angle: open.1, ending: Ending::Closed };
+            }
+            let size = self.size();
+            // Comparisons are false for what is no number, which ends this, too.
+            if size < least {
+                least = size;
+                keep(&mut self.best, bodies);
+            }
+            if !(size < previous * PROGRESS || rounds < 10 && size.is_finite()) || rounds >= goal.rounds {
+                restore(bodies, &self.best);
+                return self.least_squares(joints, bodies, keyed, goal, rounds);
             }
             previous = size;
             self.factor(bodies);
-            let push = self.correct(bodies);
-            for (body, &(moved, turned)) in bodies.iter_mut().zip(push) {
+            self.correct(bodies);
+            for (body, &(moved, turned)) in bodies.iter_mut().zip(&self.push) {
                 // A turn that is cut takes its share of the displacement with it.
-                let share = (LARGEST_TURN_RAD / turned.length()).min(1.0);
-                body.placement.position += moved * share;
-                body.placement.rotation =
-                    (rotation::exp(turned * share) * body.placement.rotation).normalize();
+                body.shift(moved, turned, (LARGEST_TURN_RAD / turned.length()).min(1.0));
             }
-            outcome.rounds += 1;
+            rounds += 1;
         }
     }
+
+    /// Measures every joint with the bodies where they are.
+    fn look(&mut self, joints: &[Joint], bodies: &[Body], keyed: &impl Fn(End) -> Placement) -> (f64, f64) {
+        self.measure(joints, |end| match end {
+            End::Solid(s) => bodies[s].placement,
+            other => keyed(other),
+        })
+    }
+
+    /// Root of the sum of the squared errors measured last; scene units and radians count alike.
+    fn size(&self) -> f64 {
+        self.rows.iter().flat_map(|r| &r.error[..r.count]).map(|e| e * e).sum::<f64>().sqrt()
+    }
+}
+
+impl Body {
+    /// Moves and turns it by a share of a correction.
+    fn shift(&mut self, moved: DVec3, turned: DVec3, share: f64) {
+        self.placement.position += moved * share;
+        self.placement.rotation = (rotation::exp(turned * share) * self.placement.rotation).normalize();
+    }
+}
+
+fn poses(bodies: &[Body]) -> Vec<Placement> {
+    bodies.iter().map(|b| b.placement).collect()
+}
+
+fn keep(kept: &mut [Placement], bodies: &[Body]) {
+    kept.iter_mut().zip(bodies).for_each(|(k, b)| *k = b.placement);
+}
+
+fn restore(bodies: &mut [Body], kept: &[Placement]) {
+    bodies.iter_mut().zip(kept).for_each(|(b, k)| b.placement = *k);
 }

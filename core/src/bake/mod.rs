@@ -2,8 +2,8 @@
 
 use crate::curve::{Curve, CurveError, FitOptions, Kind, Segments, fit_with, make_continuous};
 use crate::motion::Motion;
-use crate::rig::Rig;
-use crate::scene::{Channel, Clip, Local, Pose, Property, Scene};
+use crate::rig::{Rig, Solid};
+use crate::scene::{Channel, Channels, Clip, Local, Pose, Property, Scene};
 use crate::setup::{Bake, BakedKeys};
 
 /// What a bake gave.
@@ -125,6 +125,24 @@ pub fn bake(
         baked.channels.push(Channel { node: solid.node, property: w.property, curve });
     }
     Ok(baked)
+}
+
+/// The rest transforms that put the bodies of `rig`, compiled from `scene` at rest, where the first frame of `motion`
+/// has them: nodes and their new channels.
+pub fn pose(scene: &Scene, rig: &Rig, motion: &Motion) -> Result<Vec<(usize, Channels)>, BakeError> {
+    let mut pose = Pose::new(scene, None);
+    let samples = motion.frame(0);
+    pose.evaluate_with(rig.range.start(), |node| {
+        rig.solid_of_node(node).map(|s| (samples[s].node, rig.solids[s].simulate))
+    });
+    let local = |solid: &Solid| {
+        let local = *pose.local(solid.node);
+        match local.translation.is_finite() && local.rotation.is_finite() {
+            true => Ok((solid.node, local)),
+            false => Err(BakeError::FlatParent { node: solid.label.clone(), frame: 0 }),
+        }
+    };
+    rig.solids.iter().map(local).collect()
 }
 
 /// A channel that is to become a curve.

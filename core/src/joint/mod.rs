@@ -19,6 +19,7 @@
 
 mod rows;
 
+pub(crate) use rows::inverse_left_jacobian;
 pub use rows::{Row, Rows};
 
 use crate::scene::Placement;

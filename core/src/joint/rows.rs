@@ -96,9 +96,13 @@ impl Rows {
                     false if cosine < 0.0 => axes.y_axis * angle,
                     false => DVec3::ZERO,
                 };
+                // About the axis of the turn the angle grows as one turns; across it, the axis itself swings round.
+                let about = if length > 1e-12 { sine / length } else { axes.y_axis };
+                let across = about.cross(axes.x_axis);
+                let swing = if length > 1e-6 { (angle / length).min(FASTEST_SWING) } else { 1.0 };
+                let swung = (across * cosine - axes.x_axis * length) * swing;
                 for direction in [axes.y_axis, axes.z_axis] {
-                    let exact = direction * cosine - axes.x_axis * main.dot(direction);
-                    let angular = if cosine > 0.1 { exact } else { direction };
+                    let angular = about * about.dot(direction) + swung * across.dot(direction);
                     let row = Row { linear: DVec3::ZERO, angular };
                     self.push(vector.dot(direction), row.negative(), row);
                 }
@@ -138,8 +142,11 @@ impl Row {
     }
 }
 
+/// Main axes that point apart swing round at any rate; beyond this one (about 2.9 rad) it is taken for this one.
+const FASTEST_SWING: f64 = 12.0;
+
 /// How the rotation vector `v` of a rotation changes per angular velocity (both in the axes it turns from).
-fn inverse_left_jacobian(v: DVec3) -> DMat3 {
+pub(crate) fn inverse_left_jacobian(v: DVec3) -> DMat3 {
     let angle_sq = v.length_squared();
     let cross =
         DMat3::from_cols(DVec3::new(0.0, v.z, -v.y), DVec3::new(-v.z, 0.0, v.x), DVec3::new(v.y, -v.x, 0.0));
@@ -200,13 +207,9 @@ mod tests {
             let at = |s: f64| Rows::new(&joint, &[moved(&a, va, wa, s), moved(&b, vb, wb, s)]);
             let (rows, minus, plus) = (at(0.0), at(-h), at(h));
             for r in 0..rows.count {
-                // Errors are measured along axes that turn with the first body; their own turn is not part of the
-                // row, and is taken out here by the product rule (it vanishes with the error).
                 let [ra, rb] = [rows.on[0][r], rows.on[1][r]];
                 let predicted = ra.linear.dot(va) + ra.angular.dot(wa) + rb.linear.dot(vb) + rb.angular.dot(wb);
                 let measured = (plus.error[r] - minus.error[r]) / (2.0 * h);
-                let rotation_row = ra.linear == DVec3::ZERO;
-                prop_assume!(!rotation_row || kind != 1 && kind != 2 && kind != 7);
                 prop_assert!((predicted - measured).abs() < 1e-6, "{:?} row {r}: {predicted} {measured}", KINDS[kind]);
             }
         }

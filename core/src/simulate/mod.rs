@@ -6,7 +6,9 @@ mod session;
 mod state;
 mod step;
 mod substeps;
+mod together;
 
 pub use session::{End, Session, run};
 pub use state::{SolidState, State, TargetState, Workspace};
 pub use step::step;
+pub use together::{Together, together};

@@ -295,7 +295,7 @@ impl Document {
 }
 
 /// A top-level array, made when absent.
-fn array<'a>(json: &'a mut Value, key: &str) -> Result<&'a mut Vec<Value>, Error> {
+pub(super) fn array<'a>(json: &'a mut Value, key: &str) -> Result<&'a mut Vec<Value>, Error> {
     let list = json.as_object_mut().and_then(|o| o.entry(key).or_insert_with(|| json!([])).as_array_mut());
     list.ok_or_else(|| Error::input(format!("`{key}` must be an array")))
 }

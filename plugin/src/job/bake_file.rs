@@ -173,6 +173,6 @@ pub fn free_clip_name(scene: &Scene, name: &str, chosen: bool, replace: bool) ->
     (2..).map(|i| format!("{name} {i}")).find(|n| !taken(n))
 }
 
-fn same_file(a: &Path, b: &Path) -> bool {
+pub(super) fn same_file(a: &Path, b: &Path) -> bool {
     a == b || matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }

@@ -1,8 +1,10 @@
 //! Whole jobs: open, compile, simulate, bake, save.
 //!
-//! [`simulate`] is the part in memory that the C ABI shares; [`bake_file`] is what the command does with files.
+//! [`simulate`] is the part in memory that the C ABI shares; [`bake_file`] is what the command does with files;
+//! [`assemble_file`] puts a scene together without simulating it.
 //! Progress can stop a job at any frame; then nothing is written.
 
+mod assemble_file;
 mod bake_file;
 mod error;
 mod inspect;
@@ -11,6 +13,7 @@ mod report;
 mod run;
 mod setup_file;
 
+pub use assemble_file::{AssembleRequest, AssemblyReport, BodyMoved, JointClosed, assemble_file};
 pub use bake_file::{BakeRequest, bake_file, default_output, free_clip_name};
 pub use error::JobError;
 pub use inspect::{Inspection, inspect};

@@ -3,7 +3,7 @@
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use sinew_core::setup;
 use sinew_plugin::gltf::ReadOptions;
-use sinew_plugin::job::{BakeRequest, SetupSource};
+use sinew_plugin::job::{AssembleRequest, BakeRequest, SetupSource};
 use std::path::PathBuf;
 
 /// Gives keyed animation weight: simulates actuators that chase the keys and bakes the result as a new clip.
@@ -21,6 +21,8 @@ pub struct Arguments {
 pub enum Command {
     /// Simulate a scene and write it with a new clip.
     Bake(Bake),
+    /// Put a broken or roughly posed scene together by its joints: a clip frame by frame, or the pose.
+    Assemble(Assemble),
     /// Say what is in a scene and what would be simulated.
     Inspect(Input),
     /// Write the set-up file that automatic set-up would use, ready to edit.
@@ -92,6 +94,24 @@ pub struct Bake {
 }
 
 #[derive(Args)]
+pub struct Assemble {
+    #[command(flatten)]
+    pub input: Input,
+    /// Where the result goes, .gltf or .glb [default: NAME.sinew.EXT beside the scene].
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Name of the new clip [default: the source's with " (assembled)"].
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
+    /// Change the nodes' own transforms instead of making a clip; so without clips, too.
+    #[arg(long, conflicts_with_all = ["name", "clip"])]
+    pub pose: bool,
+    /// The nearest pose by mass, not just a near one; clips always get it.
+    #[arg(long)]
+    pub nearest: bool,
+}
+
+#[derive(Args)]
 pub struct Setup {
     /// The scene: .gltf or .glb.
     #[arg(required_unless_present = "schema")]
@@ -128,6 +148,7 @@ impl Arguments {
     pub fn json(&self) -> bool {
         match &self.command {
             Command::Bake(a) => a.input.json,
+            Command::Assemble(a) => a.input.json,
             Command::Inspect(a) => a.json,
             Command::Setup(a) => a.json,
             Command::Version { json } => *json,
@@ -146,6 +167,21 @@ impl Input {
 
     pub fn read(&self) -> ReadOptions {
         ReadOptions { asset_root: self.asset_root.clone() }
+    }
+}
+
+impl Assemble {
+    pub fn request(&self) -> AssembleRequest {
+        AssembleRequest {
+            scene: self.input.scene.clone(),
+            output: self.output.clone(),
+            setup: self.input.source(),
+            clip: self.input.clip.clone(),
+            name: self.name.clone(),
+            pose: self.pose,
+            nearest: self.nearest,
+            read: self.input.read(),
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! `sinew`: bake, inspect and set up scenes from the command line.
+//! `sinew`: bake, assemble, inspect and set up scenes from the command line.
 #![forbid(unsafe_code)]
 
 mod arguments;
@@ -39,6 +39,15 @@ fn run(arguments: Arguments) -> Result<Status, JobError> {
             bar.clear();
             let report = report?;
             say::print(&if a.input.json { say::json(&report) } else { say::bake(&report) });
+            Ok(report.status)
+        }
+        Command::Assemble(a) => {
+            let request = a.request();
+            let mut bar = progress::Bar::new(a.input.json);
+            let report = job::assemble_file(&request, &mut |p| bar.show(p));
+            bar.clear();
+            let report = report?;
+            say::print(&if a.input.json { say::json(&report) } else { say::assembly(&report) });
             Ok(report.status)
         }
         Command::Inspect(a) => {

@@ -1,7 +1,7 @@
 //! Results for people, and as JSON.
 
 use serde::Serialize;
-use sinew_plugin::job::{Inspection, Report};
+use sinew_plugin::job::{AssemblyReport, Inspection, Report};
 use std::fmt::Write as _;
 use std::io::Write as _;
 
@@ -76,6 +76,37 @@ pub fn bake(r: &Report) -> String {
     if let Some(plot) = &r.plot {
         _ = writeln!(text, "drew it in {plot}");
     }
+    text
+}
+
+/// A few lines on an assembly.
+pub fn assembly(r: &AssemblyReport) -> String {
+    let mut text = String::new();
+    let what = match &r.clip {
+        Some(clip) => format!("clip \"{clip}\", {} frames", r.frames),
+        None => "pose".into(),
+    };
+    _ = writeln!(text, "{}: {what}, {} bodies on {} joints", r.scene, r.bodies.len(), r.joints.len());
+    let width = r.bodies.iter().take(MOST_ROWS).map(|b| b.node.len()).max().unwrap_or(0);
+    for b in r.bodies.iter().take(MOST_ROWS) {
+        let (moved, turned) = (number(b.max_moved), b.max_turned_deg);
+        _ = writeln!(text, "  {:width$}  moved {moved:>9} at most, turned {turned:.1} deg", b.node);
+    }
+    if r.bodies.len() > MOST_ROWS {
+        _ = writeln!(text, "  and {} more (--json lists all)", r.bodies.len() - MOST_ROWS);
+    }
+    let worst = |of: fn(&sinew_plugin::job::JointClosed) -> f64| r.joints.iter().map(of).fold(0.0, f64::max);
+    _ = writeln!(
+        text,
+        "  joints open by {} before, {} after",
+        number(worst(|j| j.opening_before)),
+        number(worst(|j| j.max_opening))
+    );
+    warnings(&mut text, &r.warnings);
+    _ = match &r.name {
+        Some(name) => writeln!(text, "wrote clip \"{name}\" to {}", r.output),
+        None => writeln!(text, "wrote the pose to {}", r.output),
+    };
     text
 }
 
