@@ -7,7 +7,7 @@
 //!
 //! `glb` (container) and `resource` (what a URI leads to) give `buffer`s; `entry` looks into the JSON and names
 //! what it finds; `accessor` decodes numbers; `transform`, `mesh`, `animation` and `read` make the scene; `clip`
-//! adds a baked clip; `layout` arranges buffers for the container that is asked for; `save` puts
+//! adds a baked clip; `physics` makes a set-up of what extensions say; `layout` arranges buffers for the container that is asked for; `save` puts
 //! files on disk, whole or not at all.
 //!
 //! Files come from anywhere. Whatever is wrong with one is an [`Error`] that names the culprit: nothing panics,
@@ -22,6 +22,7 @@ mod error;
 mod glb;
 mod layout;
 mod mesh;
+mod physics;
 mod read;
 mod resource;
 mod save;
@@ -29,6 +30,7 @@ mod transform;
 
 pub use clip::ClipToAdd;
 pub use error::{Error, ErrorKind};
+pub use physics::Physics;
 
 use buffer::Buffer;
 use entry::{Entry, quote};
