@@ -39,7 +39,7 @@ fn chain(links: usize, kind: JointKind, hung: bool) -> (Scene, Setup) {
 }
 
 fn rig(scene: &Scene, setup: &Setup) -> Rig {
-    compile(scene, setup, scene.clips.first()).unwrap().rig
+    compile(scene, setup, scene.clips.first()).expect("the set-up compiles").rig
 }
 
 fn momenta(rig: &Rig, state: &State) -> (DVec3, DVec3) {

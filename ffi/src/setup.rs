@@ -75,7 +75,8 @@ pub unsafe extern "C" fn sinew_setup_open(
 }
 
 /// Makes a set-up from the physics in a scene's file, or else from its keys, guided by the clip of that name or
-/// `#index`; empty for the first that moves something. It goes to `out` and is the caller's, to be freed with `sinew_setup_free`.
+/// `#index`; empty for the first that moves something. It goes to `out` and is the caller's, to be freed with
+/// `sinew_setup_free`.
 ///
 /// Thread: any, the scene `const`. Errors: `SINEW_INVALID_ARGUMENT`, `SINEW_BAD_SETUP` (no such clip), handle
 /// errors.
