@@ -20,29 +20,28 @@ struct Found<'a> {
 }
 
 impl Reader<'_> {
-    /// The joints of a node: at most one of each dialect.
-    pub(super) fn joints(&mut self, node: usize) -> Vec<Joint> {
+    /// The joint of a node. Where both dialects have one, they mean the same.
+    pub(super) fn joint(&mut self, node: usize) -> Option<Joint> {
         let root = &self.json["extensions"];
         let extensions = self.extensions(node);
-        let mut found = Vec::new();
-        let omi = &extensions[OMI_JOINT];
-        if let Some(constraints) = omi["constraints"].as_array() {
+        let (omi, khronos) = (&extensions[OMI_JOINT], &extensions[KHR_BODY]["joint"]);
+        let found = if khronos.is_object() {
+            self.found(node, khronos, &root[KHR_BODY]["physicsJoints"])
+        } else if let Some(constraints) = omi["constraints"].as_array() {
             // As it was before 2024: a node of its own, between two others.
             let list = &root[OMI_JOINT]["constraints"];
-            found.push(Found {
+            Found {
                 limits: constraints.iter().filter_map(index).map(|i| &list[i]).collect(),
                 has_drives: false,
                 nodes: [self.node(&omi["nodeA"]), self.node(&omi["nodeB"])],
                 at: [node, node],
-            });
+            }
         } else if omi.is_object() {
-            found.push(self.found(node, omi, &root[OMI_JOINT]["physicsJoints"]));
-        }
-        let khronos = &extensions[KHR_BODY]["joint"];
-        if khronos.is_object() {
-            found.push(self.found(node, khronos, &root[KHR_BODY]["physicsJoints"]));
-        }
-        found.into_iter().filter_map(|f| self.joint(node, &f)).collect()
+            self.found(node, omi, &root[OMI_JOINT]["physicsJoints"])
+        } else {
+            return None;
+        };
+        self.joined(node, &found)
     }
 
     fn found<'v>(&self, node: usize, joint: &Value, list: &'v Value) -> Found<'v> {
@@ -56,7 +55,7 @@ impl Reader<'_> {
         }
     }
 
-    fn joint(&mut self, node: usize, found: &Found<'_>) -> Option<Joint> {
+    fn joined(&mut self, node: usize, found: &Found<'_>) -> Option<Joint> {
         let [Some(a), Some(b)] = found.nodes else {
             self.note("a joint that does not say what it joins is left out", node);
             return None;

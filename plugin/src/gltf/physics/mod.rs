@@ -112,7 +112,7 @@ impl Document {
         if let Some(node) = colliders.keys().min() {
             reader.note("collisions are not simulated: things pass through", *node);
         }
-        setup.joints = (0..scene.nodes.len()).flat_map(|node| reader.joints(node)).collect();
+        setup.joints = (0..scene.nodes.len()).filter_map(|node| reader.joint(node)).collect();
         if let Some(gravity) = gravity(&self.json()["extensions"][OMI_GRAVITY]) {
             setup.world.gravity = gravity;
         }
