@@ -573,7 +573,8 @@ typedef struct sinew_bake_request {
    */
   size_t output_length;
   /**
-   * The set-up file. NULL: `NAME.sinew.json` beside the scene if it is there, else automatic.
+   * The set-up file. NULL: `NAME.sinew.json` beside the scene if it is there, else the
+   * physics in the scene, else automatic.
    */
   const char *setup;
   /**
@@ -1052,8 +1053,9 @@ sinew_result sinew_setup_from_json(const char *json, size_t json_length, struct 
 sinew_result sinew_setup_open(const char *path, size_t path_length, struct sinew_setup **out);
 
 /**
- * Makes a set-up from a scene's keys, guided by the clip of that name or `#index`; empty for the first that moves
- * something. It goes to `out` and is the caller's, to be freed with `sinew_setup_free`.
+ * Makes a set-up from the physics in a scene's file, or else from its keys, guided by the clip of that name or
+ * `#index`; empty for the first that moves something. It goes to `out` and is the caller's, to be freed with
+ * `sinew_setup_free`.
  *
  * Thread: any, the scene `const`. Errors: `SINEW_INVALID_ARGUMENT`, `SINEW_BAD_SETUP` (no such clip), handle
  * errors.

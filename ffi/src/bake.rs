@@ -58,7 +58,8 @@ pub struct sinew_bake_request {
     pub output: *const c_char,
     /// Bytes of `output`.
     pub output_length: usize,
-    /// The set-up file. NULL: `NAME.sinew.json` beside the scene if it is there, else automatic.
+    /// The set-up file. NULL: `NAME.sinew.json` beside the scene if it is there, else the
+    /// physics in the scene, else automatic.
     pub setup: *const c_char,
     /// Bytes of `setup`.
     pub setup_length: usize,

@@ -146,7 +146,11 @@ pub unsafe extern "C" fn sinew_job_run(
             ..Default::default()
         };
         let (mut setup, called) = match setup.is_null() {
-            true => (scene.automatic(clip)?, "automatic set-up"),
+            true => {
+                let (setup, warnings) = scene.automatic(clip)?;
+                listener.warn(&warnings);
+                (setup, "automatic set-up")
+            }
             false => {
                 let given = live::get(setup)?;
                 let mut setup = given.read()?.clone();

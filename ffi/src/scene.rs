@@ -66,8 +66,14 @@ impl Scene {
         matches!(self.source, Source::Document(_))
     }
 
-    /// A set-up from the keys, and from what the host said of its units.
-    pub(crate) fn automatic(&self, clip: Option<&str>) -> Result<Setup, Fault> {
+    /// A set-up from the physics in the file, or from the keys and what the host said of its units; and what the
+    /// file's physics says that a set-up cannot.
+    pub(crate) fn automatic(&self, clip: Option<&str>) -> Result<(Setup, Vec<String>), Fault> {
+        if let Source::Document(document) = &self.source
+            && let Some(physics) = document.physics(clip)?
+        {
+            return Ok((physics.setup, physics.warnings));
+        }
         let mut setup = setup::automatic(self.data(), clip)?;
         if let Some(metres) = self.metres_per_unit {
             setup.world.metres_per_unit = metres;
@@ -75,7 +81,7 @@ impl Scene {
         if self.frame_rate_is_known {
             setup.world.frames_per_second = Some(self.data().frames_per_second);
         }
-        Ok(setup)
+        Ok((setup, Vec::new()))
     }
 }
 

@@ -75,7 +75,7 @@ pub unsafe extern "C" fn sinew_session_create(
         // SAFETY: the promises of the crate.
         let out = unsafe { Out::new(out, "out") }?;
         let setup = match setup.is_null() {
-            true => scene.automatic(None)?,
+            true => scene.automatic(None)?.0,
             false => live::get(setup)?.read()?.clone(),
         };
         let data = scene.data();

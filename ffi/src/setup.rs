@@ -74,8 +74,9 @@ pub unsafe extern "C" fn sinew_setup_open(
     })
 }
 
-/// Makes a set-up from a scene's keys, guided by the clip of that name or `#index`; empty for the first that moves
-/// something. It goes to `out` and is the caller's, to be freed with `sinew_setup_free`.
+/// Makes a set-up from the physics in a scene's file, or else from its keys, guided by the clip of that name or
+/// `#index`; empty for the first that moves something. It goes to `out` and is the caller's, to be freed with
+/// `sinew_setup_free`.
 ///
 /// Thread: any, the scene `const`. Errors: `SINEW_INVALID_ARGUMENT`, `SINEW_BAD_SETUP` (no such clip), handle
 /// errors.
@@ -91,7 +92,7 @@ pub unsafe extern "C" fn sinew_setup_automatic(
         let scene = scene.read()?;
         // SAFETY: the promises of the crate.
         let (out, clip) = unsafe { (Out::new(out, "out")?, input::maybe(clip, clip_length, "clip")?) };
-        out.set(live::insert(scene.automatic(clip)?));
+        out.set(live::insert(scene.automatic(clip)?.0));
         Ok(())
     })
 }

@@ -106,6 +106,72 @@ fn setup_writes_a_file_that_bake_uses() {
     assert!(far(&limp) > 1.5 * far(&same));
 }
 
+/// How far the quickest body of a clip goes in a second at most, by its baked translation keys.
+fn top_speed(out: &RawDocument, clip: &str) -> f64 {
+    let clip = out.array("animations").iter().find(|a| a["name"] == clip).unwrap();
+    let floats = |accessor: &Value| -> Vec<f64> {
+        let accessor = &out.array("accessors")[accessor.as_u64().unwrap() as usize];
+        let view = &out.array("bufferViews")[accessor["bufferView"].as_u64().unwrap() as usize];
+        let buffer = out.buffer(view["buffer"].as_u64().unwrap() as usize).unwrap().unwrap();
+        let from =
+            [view, accessor].iter().map(|v| v["byteOffset"].as_u64().unwrap_or(0)).sum::<u64>() as usize;
+        let wide = if accessor["type"] == "VEC3" { 3 } else { 1 };
+        let count = accessor["count"].as_u64().unwrap() as usize * wide;
+        let number = |b: &[u8]| f64::from(f32::from_le_bytes(b.try_into().unwrap()));
+        buffer[from..from + 4 * count].chunks_exact(4).map(number).collect()
+    };
+    let mut fastest = 0.0_f64;
+    for channel in clip["channels"].as_array().unwrap() {
+        if channel["target"]["path"] != "translation" {
+            continue;
+        }
+        let sampler = &clip["samplers"][channel["sampler"].as_u64().unwrap() as usize];
+        let (times, values) = (floats(&sampler["input"]), floats(&sampler["output"]));
+        for i in 1..times.len() {
+            let moved: f64 = (0..3).map(|k| (values[3 * i + k] - values[3 * i - 3 + k]).powi(2)).sum();
+            fastest = fastest.max(moved.sqrt() / (times[i] - times[i - 1]));
+        }
+    }
+    fastest
+}
+
+#[test]
+fn physics_in_the_scene_is_the_set_up_when_there_is_no_file() {
+    let Some(rope) = sample::file("gltf/hanging_rope/hanging_rope.gltf") else { return };
+    let folder = scratch::folder("rope");
+    for file in ["hanging_rope.gltf", "hanging_rope0.bin"] {
+        fs::copy(rope.with_file_name(file), folder.path().join(file)).unwrap();
+    }
+    let bake = |more: &[&str]| {
+        let arguments = [&["bake", "hanging_rope.gltf", "--json"], more].concat();
+        json(&sinew(&arguments, folder.path()).success().unwrap())
+    };
+    let r = bake(&["--every-frame", "-o", "out.gltf"]);
+    assert_eq!((r["setup"].as_str(), r["frames"].as_u64()), (Some("physics of the scene"), Some(121)));
+    assert_eq!(r["bodies"].as_array().map(Vec::len), Some(3));
+    let open = r["joints"].as_array().unwrap().iter().map(|j| j["max_opening"].as_f64().unwrap());
+    assert!(open.clone().count() == 3 && open.fold(0.0, f64::max) < 1e-6, "{}", r["joints"]);
+    assert!(r["warnings"].to_string().contains("soft joint limits"), "{}", r["warnings"]);
+    let out = folder.path().join("out.gltf");
+    let baked = RawDocument::open(&out).unwrap();
+    // It falls 1.5 m at most: no piece of it can be much faster than a whip of that drop.
+    let speed = top_speed(&baked, "Sinew");
+    assert!(speed > 1.0 && speed < 15.0, "{speed} m/s");
+    if oracle::are_installed() {
+        khronos::judge(&out, &folder.path().join("hanging_rope.gltf")).unwrap();
+    }
+    // A file that somebody wrote wins, and an option wins over both.
+    fs::write(
+        folder.path().join("hanging_rope.sinew.json"),
+        r#"{"sinew":1,"bodies":[{"node":"RopeSegmentTop","behaviour":"free"}],"bake":{"frames":[0,10]}}"#,
+    )
+    .unwrap();
+    let r = bake(&[]);
+    assert_eq!((r["setup"].as_str(), r["frames"].as_u64()), (Some("hanging_rope.sinew.json"), Some(11)));
+    let r = bake(&["--auto", "--frames", "0", "24"]);
+    assert_eq!((r["setup"].as_str(), r["frames"].as_u64()), (Some("physics of the scene"), Some(25)));
+}
+
 #[test]
 fn a_broken_setup_is_refused_with_place_and_proposal() {
     let (folder, _) = hop("broken");

@@ -7,7 +7,8 @@
 //!
 //! `glb` (container) and `resource` (what a URI leads to) give `buffer`s; `entry` looks into the JSON and names
 //! what it finds; `accessor` decodes numbers; `transform`, `mesh`, `animation` and `read` make the scene; `clip`
-//! adds a baked clip and `pose` moves nodes; `layout` arranges buffers for the container that is asked for; `save` puts
+//! adds a baked clip and `pose` moves nodes; `physics` makes a set-up of what extensions say; `layout` arranges
+//! buffers for the container that is asked for; `save` puts
 //! files on disk, whole or not at all.
 //!
 //! Files come from anywhere. Whatever is wrong with one is an [`Error`] that names the culprit: nothing panics,
@@ -22,6 +23,7 @@ mod error;
 mod glb;
 mod layout;
 mod mesh;
+mod physics;
 mod pose;
 mod read;
 mod resource;
@@ -30,6 +32,7 @@ mod transform;
 
 pub use clip::ClipToAdd;
 pub use error::{Error, ErrorKind};
+pub use physics::Physics;
 
 use buffer::Buffer;
 use entry::{Entry, quote};

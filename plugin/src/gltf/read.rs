@@ -15,12 +15,18 @@ use sinew_core::scene::{Node, Scene, Skin};
 const FRAMES_PER_SECOND: f64 = 24.0;
 
 /// Extensions that change what we read and that we heed.
-const UNDERSTOOD: [&str; 5] = [
+const UNDERSTOOD: [&str; 11] = [
     "KHR_mesh_quantization",
     "KHR_draco_mesh_compression",
     "KHR_meshopt_compression",
     "EXT_meshopt_compression",
     "KHR_animation_pointer",
+    "KHR_physics_rigid_bodies",
+    "KHR_implicit_shapes",
+    "OMI_physics_body",
+    "OMI_physics_shape",
+    "OMI_physics_joint",
+    "OMI_physics_gravity",
 ];
 
 /// Beginnings of extension names that concern only how things look.

@@ -1,7 +1,7 @@
 //! A broken or roughly posed file in, the same file put together by its joints out.
 
 use super::bake_file::{free_clip_name, same_file};
-use super::{JobError, Progress, SetupSource, Stage, Status, default_output, load_setup};
+use super::{JobError, LoadedSetup, Progress, SetupSource, Stage, Status, default_output, load_setup};
 use crate::gltf::{ClipToAdd, Document, ReadOptions};
 use serde::Serialize;
 use sinew_core::assemble::{Ending, Goal};
@@ -112,8 +112,8 @@ pub fn assemble_file(
     let mut tell = |p: Progress| if progress(p) { Ok(()) } else { Err(JobError::Cancelled) };
     tell(Progress::begin(Stage::Open))?;
     let mut document = Document::open(&request.scene, &request.read)?;
-    let (mut setup, setup_name) =
-        load_setup(&request.scene, document.scene(), &request.setup, request.clip.as_deref())?;
+    let LoadedSetup { mut setup, name: setup_name, warnings: of_setup } =
+        load_setup(&request.scene, &document, &request.setup, request.clip.as_deref())?;
     let bad = |error: SetupError| JobError::Setup { file: setup_name.clone(), error };
 
     tell(Progress::begin(Stage::Compile))?;
@@ -140,7 +140,7 @@ pub fn assemble_file(
 
     tell(Progress::begin(Stage::Bake))?;
     let mut warnings = document.warnings().to_vec();
-    warnings.extend(compiled.warnings);
+    warnings.extend(of_setup.into_iter().chain(compiled.warnings));
     let fell_short = notice(&rig, &done, size, &mut warnings);
     let mut report = AssemblyReport {
         status: if fell_short { Status::FellShort } else { Status::Done },

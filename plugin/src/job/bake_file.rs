@@ -1,6 +1,6 @@
 //! A keyed file in, the same file with a new clip out.
 
-use super::{JobError, Progress, Report, SetupSource, Stage, load_setup, simulate};
+use super::{JobError, LoadedSetup, Progress, Report, SetupSource, Stage, load_setup, simulate};
 use crate::gltf::{ClipToAdd, Document, ReadOptions};
 use sinew_core::motion::Motion;
 use sinew_core::scene::Scene;
@@ -87,8 +87,8 @@ pub fn bake_file(
     }
     let began = Instant::now();
     let mut document = Document::open(&request.scene, &request.read)?;
-    let (mut setup, setup_name) =
-        load_setup(&request.scene, document.scene(), &request.setup, request.clip.as_deref())?;
+    let LoadedSetup { mut setup, name: setup_name, warnings } =
+        load_setup(&request.scene, &document, &request.setup, request.clip.as_deref())?;
     let open_s = began.elapsed().as_secs_f64();
 
     request.overrule(&mut setup);
@@ -138,7 +138,7 @@ pub fn bake_file(
     report.output = Some(output.display().to_string());
     report.plot = request.plot.as_ref().map(|p| p.display().to_string());
     report.steps_apart = other_steps.as_ref().map(|other| farthest_apart(&outcome.motion, other));
-    report.warnings.splice(0..0, document.warnings().iter().cloned());
+    report.warnings.splice(0..0, document.warnings().iter().cloned().chain(warnings));
     Ok(outcome.report)
 }
 

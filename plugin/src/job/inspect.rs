@@ -1,7 +1,7 @@
 //! What is in a scene, and what would be simulated.
 
 use super::setup_file::AUTOMATIC;
-use super::{JobError, SetupSource, load_setup};
+use super::{JobError, LoadedSetup, SetupSource, load_setup};
 use crate::gltf::{Document, ReadOptions};
 use serde::Serialize;
 use sinew_core::rig::compile;
@@ -95,7 +95,7 @@ pub fn inspect(
 ) -> Result<Inspection, JobError> {
     let document = Document::open(path, read)?;
     let scene = document.scene();
-    let (setup, setup_name) = load_setup(path, scene, source, clip)?;
+    let LoadedSetup { setup, name: setup_name, warnings } = load_setup(path, &document, source, clip)?;
     let bad = |error| JobError::Setup { file: setup_name.clone(), error };
     let chosen = choose_clip(scene, setup.clip.as_deref()).map_err(bad)?.map(|c| c.1);
     let mut found = Inspection {
@@ -111,7 +111,7 @@ pub fn inspect(
         metres_per_unit: setup.world.metres_per_unit,
         bodies: Vec::new(),
         left_alone: Vec::new(),
-        warnings: document.warnings().to_vec(),
+        warnings: document.warnings().iter().cloned().chain(warnings).collect(),
     };
     let choices = chosen.map_or_else(Vec::new, |c| explain(scene, c));
     // A set-up that somebody wrote has its own reasons.

@@ -20,4 +20,4 @@ pub use inspect::{Inspection, inspect};
 pub use progress::{Progress, Stage};
 pub use report::{JointReport, Report, Status, Timings};
 pub use run::{Outcome, simulate};
-pub use setup_file::{SetupSource, load_setup, setup_beside};
+pub use setup_file::{LoadedSetup, SetupSource, load_setup, setup_beside};

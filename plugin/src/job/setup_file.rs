@@ -1,46 +1,59 @@
-//! Where a job's set-up comes from: given, a file, the file beside the scene, or made up from the keys.
+//! Where a job's set-up comes from: a file, the file beside the scene, the physics in the scene, or made up from
+//! the keys.
 
 use super::JobError;
-use sinew_core::scene::Scene;
+use crate::gltf::Document;
 use sinew_core::setup::{self, Setup};
 use std::path::{Path, PathBuf};
 
 /// Where a set-up comes from.
 #[derive(Clone, Debug, Default)]
 pub enum SetupSource {
-    /// `NAME.sinew.json` beside the scene if it is there, else made up from the keys.
+    /// `NAME.sinew.json` beside the scene if it is there, else as without a file.
     #[default]
     Beside,
     /// This file.
     File(PathBuf),
-    /// Made up from the keys, whatever lies beside the scene.
+    /// No file, whatever lies beside the scene: the physics in the scene, or made up from the keys if it has none.
     Automatic,
 }
 
 /// What messages call a set-up that was made up.
 pub(super) const AUTOMATIC: &str = "automatic set-up";
 
+/// What messages call a set-up that the scene itself carries.
+pub(super) const OF_THE_SCENE: &str = "physics of the scene";
+
+/// A set-up and where it is from.
+#[derive(Clone, Debug)]
+pub struct LoadedSetup {
+    /// The set-up.
+    pub setup: Setup,
+    /// What messages call it.
+    pub name: String,
+    /// What its source says and a set-up cannot.
+    pub warnings: Vec<String>,
+}
+
 /// The set-up file that belongs to a scene: `NAME.sinew.json`.
 pub fn setup_beside(scene: &Path) -> PathBuf {
     scene.with_extension("sinew.json")
 }
 
-/// The set-up and what messages call it. `clip` wins over the set-up's own.
+/// The set-up of a document that was read from `path`. `clip` wins over the set-up's own.
 pub fn load_setup(
     path: &Path,
-    scene: &Scene,
+    document: &Document,
     source: &SetupSource,
     clip: Option<&str>,
-) -> Result<(Setup, String), JobError> {
+) -> Result<LoadedSetup, JobError> {
     let file = match source {
         SetupSource::File(file) => Some(file.clone()),
         SetupSource::Beside => Some(setup_beside(path)).filter(|f| f.exists()),
         SetupSource::Automatic => None,
     };
     let Some(file) = file else {
-        let setup = setup::automatic(scene, clip)
-            .map_err(|error| JobError::Setup { file: AUTOMATIC.into(), error })?;
-        return Ok((setup, AUTOMATIC.into()));
+        return without_file(document, clip);
     };
     let name = file.display().to_string();
     let text = std::fs::read_to_string(&file).map_err(|error| match error.kind() {
@@ -54,5 +67,21 @@ pub fn load_setup(
     if let Some(clip) = clip {
         setup.clip = Some(clip.to_string());
     }
-    Ok((setup, name))
+    Ok(LoadedSetup { setup, name, warnings: Vec::new() })
+}
+
+fn without_file(document: &Document, clip: Option<&str>) -> Result<LoadedSetup, JobError> {
+    let named = |file: &str| {
+        let file = file.to_string();
+        move |error| JobError::Setup { file, error }
+    };
+    if let Some(physics) = document.physics(clip).map_err(named(OF_THE_SCENE))? {
+        return Ok(LoadedSetup {
+            setup: physics.setup,
+            name: OF_THE_SCENE.into(),
+            warnings: physics.warnings,
+        });
+    }
+    let setup = setup::automatic(document.scene(), clip).map_err(named(AUTOMATIC))?;
+    Ok(LoadedSetup { setup, name: AUTOMATIC.into(), warnings: Vec::new() })
 }

@@ -42,6 +42,7 @@ fn small_files() -> Vec<std::path::PathBuf> {
 fn exercise(bytes: &[u8], path: &Path) {
     let start = Instant::now();
     if let Ok(mut document) = Document::from_bytes(bytes, "mutated", path.parent(), &ReadOptions::default()) {
+        let _ = document.physics(None);
         if let Some(clip) = document.scene().clips.first().cloned() {
             let bake = ClipToAdd { name: "Again", source: Some(0), replace: false, channels: &clip.channels };
             let _ = document.add_clip(&bake);

@@ -25,7 +25,7 @@ pub enum Command {
     Assemble(Assemble),
     /// Say what is in a scene and what would be simulated.
     Inspect(Input),
-    /// Write the set-up file that automatic set-up would use, ready to edit.
+    /// Write the set-up that would be used without a file, ready to edit.
     Setup(Setup),
     /// Print the version.
     Version {
@@ -43,10 +43,10 @@ pub struct Input {
     /// Clip that guides, by name or #index [default: the set-up's, else the first].
     #[arg(long, value_name = "NAME")]
     pub clip: Option<String>,
-    /// Set-up file [default: NAME.sinew.json beside the scene, else automatic].
+    /// Set-up file [default: NAME.sinew.json beside the scene, else the physics in the scene, else automatic].
     #[arg(long, value_name = "FILE", conflicts_with = "auto")]
     pub setup: Option<PathBuf>,
-    /// Use the automatic set-up even if there is a file.
+    /// Use the set-up that there would be without a file.
     #[arg(long)]
     pub auto: bool,
     /// Folder that buffers and images may come from besides the scene's own.

@@ -78,7 +78,9 @@ fn run(arguments: Arguments) -> Result<Status, JobError> {
 /// Writes the set-up that would be used, unless one is there already.
 fn set_up(scene: &Path, a: &arguments::Setup) -> Result<(), JobError> {
     let document = Document::open(scene, &ReadOptions::default())?;
-    let (setup, _) = job::load_setup(scene, document.scene(), &SetupSource::Automatic, a.clip.as_deref())?;
+    let loaded = job::load_setup(scene, &document, &SetupSource::Automatic, a.clip.as_deref())?;
+    loaded.warnings.iter().for_each(|w| eprintln!("warning: {w}"));
+    let setup = loaded.setup;
     let text = sinew_core::setup::to_json(&setup);
     if a.json {
         say::print(&text);

@@ -1,0 +1,220 @@
+//! Shapes of bodies: a collider's form, where it is in the body, and what it would weigh.
+
+use super::{Dialect, KHR_BODY, KHR_SHAPE, OMI_BODY, OMI_SHAPE, Reader, index, number, vector};
+use glam::{DMat3, DVec3};
+use serde_json::Value;
+use sinew_core::setup::Shape;
+use sinew_core::shape::{Kind, MassProperties, Primitive, tightest};
+use std::collections::HashMap;
+
+/// Directions closer to an axis than this lie on it: rotations in files have six digits.
+const ALONG: f64 = 1e-5;
+
+/// One collider of a body, in the frame of the body.
+pub(super) struct Lump {
+    /// Its kind and sizes; a set-up's capsules and cylinders stand along y.
+    pub shape: Shape,
+    /// Filled with density 1, so that mass is volume.
+    pub filled: MassProperties,
+    /// Whether `shape` says it all: it lies along the body's axes.
+    pub is_plain: bool,
+}
+
+/// What a collider is.
+enum Form {
+    /// Along y, at the origin.
+    Primitive(Kind),
+    /// The mesh of that index.
+    Mesh(usize),
+}
+
+impl Reader<'_> {
+    /// The colliders of every body, by its node; those that belong to none are at their own.
+    pub(super) fn colliders(&mut self) -> HashMap<usize, Vec<Lump>> {
+        let mut found: HashMap<usize, Vec<Lump>> = HashMap::new();
+        for node in 0..self.scene.nodes.len() {
+            let extensions = self.extensions(node);
+            let (omi, khronos) = (&extensions[OMI_BODY], &extensions[KHR_BODY]);
+            let is_trigger =
+                omi["trigger"].is_object() || omi["type"] == "trigger" || khronos["trigger"].is_object();
+            let has_volume = extensions["OMI_physics_gravity"].is_object();
+            let collider = &khronos["collider"];
+            let has_material =
+                !collider["physicsMaterial"].is_null() || !omi["collider"]["physicsMaterial"].is_null();
+            let has_filter =
+                !collider["collisionFilter"].is_null() || !omi["collider"]["collisionFilter"].is_null();
+            let solid =
+                collider.is_object() || omi["collider"].is_object() || extensions[OMI_SHAPE].is_object();
+            for (what, there) in [
+                ("triggers are left out", is_trigger),
+                ("gravity in a volume is left out", has_volume),
+                ("physics materials are left out", has_material),
+                ("collision filters are left out", has_filter),
+            ] {
+                if there {
+                    self.note(what, node);
+                }
+            }
+            if is_trigger || !solid {
+                continue;
+            }
+            let body = self.owner[node].unwrap_or(node);
+            let lumps = found.entry(body).or_default();
+            if let Some(lump) = self.form_of(node).and_then(|form| self.lump(body, node, form)) {
+                lumps.push(lump);
+            }
+        }
+        found
+    }
+
+    /// The form of a node's collider. What has none that is known is noted.
+    fn form_of(&mut self, node: usize) -> Option<Form> {
+        let root = &self.json["extensions"];
+        let extensions = self.extensions(node);
+        let khronos = &extensions[KHR_BODY]["collider"];
+        let (shape, dialect) = if khronos.is_object() {
+            // The geometry was once the collider itself.
+            let geometry = if khronos["geometry"].is_object() { &khronos["geometry"] } else { khronos };
+            let of_node = self.node(&geometry["node"]).and_then(|n| self.scene.nodes[n].mesh);
+            if let Some(mesh) = index(&geometry["mesh"]).or(of_node) {
+                return Some(Form::Mesh(mesh));
+            }
+            (&root[KHR_SHAPE]["shapes"][index(&geometry["shape"])?], Dialect::Khronos)
+        } else {
+            let omi = index(&extensions[OMI_BODY]["collider"]["shape"]);
+            let shape = omi.or_else(|| index(&extensions[OMI_SHAPE]["shape"]))?;
+            (&root[OMI_SHAPE]["shapes"][shape], Dialect::Omi)
+        };
+        let (form, is_tapered) = form(shape, dialect);
+        if is_tapered {
+            self.note("tapered shapes count with their mean radius", node);
+        }
+        if form.is_none() {
+            self.note("a shape that is not known here, or has no size, is left out", node);
+        }
+        form
+    }
+
+    /// A collider in the frame of its body.
+    fn lump(&mut self, body: usize, node: usize, form: Form) -> Option<Lump> {
+        let frame = self.pose.placement(body);
+        let world = *self.pose.world(node);
+        let back = frame.rotation.inverse();
+        let origin = back * (world.translation - frame.position);
+        let linear = DMat3::from_quat(back) * world.matrix3;
+        let kind = match form {
+            Form::Mesh(mesh) => {
+                let points = &self.scene.meshes.get(mesh).filter(|m| !m.positions.is_empty())?.positions;
+                let points: Vec<DVec3> = points.iter().map(|p| linear * *p + origin).collect();
+                let fitted = tightest(&points);
+                // Its own mesh is weighed exactly, where it is closed.
+                let own = body == node && self.scene.nodes[body].mesh == Some(mesh);
+                let stands = !matches!(fitted.kind, Kind::Capsule(0 | 2, ..) | Kind::Cylinder(0 | 2, ..));
+                let shape = if own { Shape::Auto {} } else { shape(fitted.kind) };
+                return Some(Lump { shape, filled: fitted.mass_properties(1.0), is_plain: own || stands });
+            }
+            Form::Primitive(kind) => kind,
+        };
+        let scale = DVec3::new(linear.x_axis.length(), linear.y_axis.length(), linear.z_axis.length());
+        let turn =
+            DMat3::from_cols(linear.x_axis / scale.x, linear.y_axis / scale.y, linear.z_axis / scale.z);
+        let across = (scale.x * scale.z).sqrt();
+        let even = |a: f64, b: f64| (a - b).abs() <= 1e-4 * (a + b);
+        let (kind, is_even) = match kind {
+            Kind::Box(s) => (Kind::Box(s * scale), true),
+            Kind::Sphere(r) => {
+                let mean = (scale.x * scale.y * scale.z).cbrt();
+                (Kind::Sphere(r * mean), even(scale.x, scale.y) && even(scale.y, scale.z))
+            }
+            Kind::Capsule(axis, r, l) => (
+                Kind::Capsule(axis, r * across, l * scale.y),
+                even(scale.x, scale.y) && even(scale.y, scale.z),
+            ),
+            Kind::Cylinder(axis, r, l) => {
+                (Kind::Cylinder(axis, r * across, l * scale.y), even(scale.x, scale.z))
+            }
+        };
+        if !is_even {
+            self.note("shapes that are scaled unevenly keep their kind, with mean sizes", node);
+        }
+        let mut filled = Primitive { center: DVec3::ZERO, kind }.mass_properties(1.0);
+        filled.inertia = turn * filled.inertia * turn.transpose();
+        filled.center = origin;
+        if !(filled.mass > 0.0 && filled.mass.is_finite() && filled.inertia.is_finite() && origin.is_finite())
+        {
+            self.note("a shape that is not known here, or has no size, is left out", node);
+            return None;
+        }
+        let on_axis = |v: DVec3| 1.0 - v.abs().max_element() < ALONG;
+        let (kind, is_plain) = match kind {
+            Kind::Sphere(_) => (kind, true),
+            Kind::Box(s) if on_axis(turn.x_axis) && on_axis(turn.y_axis) => {
+                (Kind::Box(turned(&turn, s)), true)
+            }
+            Kind::Box(_) => (kind, false),
+            Kind::Capsule(..) | Kind::Cylinder(..) => (kind, 1.0 - turn.y_axis.y.abs() < ALONG),
+        };
+        Some(Lump { shape: shape(kind), filled, is_plain })
+    }
+}
+
+/// The edges of a box that lies along the axes, after quarter turns.
+fn turned(turn: &DMat3, size: DVec3) -> DVec3 {
+    let rounded = |v: DVec3| v.abs().round();
+    DMat3::from_cols(rounded(turn.x_axis), rounded(turn.y_axis), rounded(turn.z_axis)) * size
+}
+
+fn shape(kind: Kind) -> Shape {
+    match kind {
+        Kind::Box(size) => Shape::Box { size: Some(size.to_array()) },
+        Kind::Sphere(radius) => Shape::Sphere { radius: Some(radius) },
+        Kind::Capsule(_, r, l) => Shape::Capsule { radius: Some(r), length: Some(l) },
+        Kind::Cylinder(_, r, l) => Shape::Cylinder { radius: Some(r), length: Some(l) },
+    }
+}
+
+/// What a shape of the document is, and whether its ends differ in radius.
+///
+/// A capsule's `height` is between the centres of its ends in KHR_implicit_shapes, and in OMI_physics_shape since it
+/// has `radiusTop` and `radiusBottom`; before, with one `radius`, it was from tip to tip. The oldest files have sizes
+/// beside the type instead of in an object named after it.
+fn form(shape: &Value, dialect: Dialect) -> (Option<Form>, bool) {
+    let Some(kind) = shape["type"].as_str() else { return (None, false) };
+    let is_flat = !shape[kind].is_object();
+    let sizes = if is_flat { shape } else { &shape[kind] };
+    let khronos = dialect == Dialect::Khronos;
+    let size = |key: &str| number(&sizes[key]);
+    let tip_to_tip = !khronos && (size("radius").is_some() || (is_flat && size("height").is_some()));
+    let radius = size("radius").unwrap_or(if khronos && kind != "sphere" { 0.25 } else { 0.5 });
+    let (top, bottom) = (size("radiusTop").unwrap_or(radius), size("radiusBottom").unwrap_or(radius));
+    let mean = 0.5 * (top + bottom);
+    let form = match kind {
+        "box" => Form::Primitive(Kind::Box(DVec3::from_array(vector(&sizes["size"]).unwrap_or([1.0; 3])))),
+        "sphere" => Form::Primitive(Kind::Sphere(radius)),
+        "capsule" if tip_to_tip => {
+            let length = size("height").unwrap_or(2.0) - 2.0 * mean;
+            Form::Primitive(Kind::Capsule(1, mean, length.max(0.0)))
+        }
+        "capsule" => {
+            let height = size("height").unwrap_or(if khronos { 0.5 } else { 1.0 });
+            Form::Primitive(Kind::Capsule(1, mean, height))
+        }
+        "cylinder" => {
+            let height = size("height").unwrap_or(if khronos { 0.5 } else { 2.0 });
+            Form::Primitive(Kind::Cylinder(1, mean, height))
+        }
+        "convex" | "trimesh" => match index(&sizes["mesh"]) {
+            Some(mesh) => Form::Mesh(mesh),
+            None => return (None, false),
+        },
+        _ => return (None, false),
+    };
+    let has_size = match form {
+        Form::Primitive(Kind::Box(s)) => s.min_element() > 0.0,
+        Form::Primitive(Kind::Sphere(r)) => r > 0.0,
+        Form::Primitive(Kind::Capsule(_, r, l)) => r > 0.0 && l >= 0.0,
+        Form::Primitive(Kind::Cylinder(_, r, l)) => r > 0.0 && l > 0.0,
+        Form::Mesh(_) => true,
+    };
+    (has_size.then_some(form), top != bottom && matches!(kind, "capsule" | "cylinder"))
+}

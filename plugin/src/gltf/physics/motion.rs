@@ -1,0 +1,155 @@
+//! A node that is a body: whether physics moves it, and its mass.
+
+use super::collider::Lump;
+use super::{Dialect, KHR_BODY, OMI_BODY, Reader, number, numbers, vector};
+use glam::{DMat3, DQuat, DVec3};
+use serde_json::Value;
+use sinew_core::setup::{Body, Shape};
+
+/// kg/m^3 of a body that gives shapes and no mass; as of set-ups.
+const DENSITY: f64 = 1000.0;
+
+/// Off-diagonal shares of an inertia tensor below this are rounding.
+const ROUNDING: f64 = 1e-5;
+
+/// What a node's extensions say of its motion.
+pub(super) struct Motion<'a> {
+    dialect: Dialect,
+    /// Whether physics moves it; otherwise it holds still, or moves as keyed.
+    pub is_dynamic: bool,
+    values: &'a Value,
+}
+
+impl<'a> Motion<'a> {
+    /// The motion in a node's extensions, when it is a body.
+    pub fn of(extensions: &'a Value) -> Option<Motion<'a>> {
+        let khronos = &extensions[KHR_BODY]["motion"];
+        if khronos.is_object() {
+            let is_dynamic = khronos["isKinematic"] != Value::Bool(true);
+            return Some(Motion { dialect: Dialect::Khronos, is_dynamic, values: khronos });
+        }
+        // Before 2024 the type stood in the extension itself, and "dynamic" was "rigid".
+        let omi = &extensions[OMI_BODY];
+        let values = if omi["motion"].is_object() { &omi["motion"] } else { omi };
+        let is_dynamic = match values["type"].as_str()? {
+            "dynamic" | "rigid" => true,
+            "trigger" => return None,
+            _ => false,
+        };
+        Some(Motion { dialect: Dialect::Omi, is_dynamic, values })
+    }
+}
+
+impl Reader<'_> {
+    /// The body on a node, when physics moves it. Behaviour is the caller's to decide.
+    pub(super) fn body(&mut self, node: usize, motion: &Motion<'_>, lumps: Vec<Lump>) -> Option<Body> {
+        let values = motion.values;
+        let velocity = vector(&values["linearVelocity"]).map(DVec3::from_array);
+        let spin = vector(&values["angularVelocity"]).map(DVec3::from_array);
+        if !motion.is_dynamic {
+            if [velocity, spin].into_iter().flatten().any(|v| v != DVec3::ZERO) {
+                self.note(
+                    "velocities of kinematic bodies are left out: they hold still or move as keyed",
+                    node,
+                );
+            }
+            return None;
+        }
+        if !self.can_move(node) {
+            self.note("a sheared matrix cannot be moved by curves: left as it is", node);
+            return None;
+        }
+        if number(&values["mass"]).is_some_and(|m| m <= 0.0) {
+            self.note("a mass of 0 means infinite: it holds still or moves as keyed", node);
+            return None;
+        }
+        if number(&values["gravityFactor"]).is_some_and(|g| g != 1.0) {
+            self.note("gravityFactor is left out: gravity is the same for all", node);
+        }
+        let mut body = Body::new(self.reference(node));
+        let mass = number(&values["mass"]);
+        body.mass = match motion.dialect {
+            Dialect::Omi => mass.or(Some(1.0)),
+            Dialect::Khronos => mass,
+        };
+        let frame = self.pose.placement(node);
+        self.form(&mut body, node, &lumps);
+        // OMI's default of 0, 0, 0 and "not said" cannot be told apart: then the shapes say.
+        let center = vector(&values["centerOfMass"]).map(DVec3::from_array).filter(|c| *c != DVec3::ZERO);
+        if let Some(center) = center {
+            let stretched = self.pose.world(node).matrix3 * center;
+            body.center = Some((frame.rotation.inverse() * stretched).to_array());
+        }
+        if let Some(moments) = self.moments(node, values) {
+            body.inertia = Some(moments);
+        }
+        // Khronos means the node's own axes, OMI (as Godot writes it) the world's.
+        let turn = if motion.dialect == Dialect::Khronos { frame.rotation } else { DQuat::IDENTITY };
+        body.velocity = velocity.map(|v| (turn * v).to_array());
+        body.spin = spin.map(|v| (turn * v).to_array());
+        Some(body)
+    }
+
+    /// Shape, centre and inertia from a body's colliders.
+    fn form(&mut self, body: &mut Body, node: usize, lumps: &[Lump]) {
+        let largest = lumps.iter().reduce(|m, l| if l.filled.mass > m.filled.mass { l } else { m });
+        let Some(largest) = largest else { return };
+        body.shape = largest.shape;
+        let volume: f64 = lumps.iter().map(|l| l.filled.mass).sum();
+        let center = lumps.iter().map(|l| l.filled.center * l.filled.mass).sum::<DVec3>() / volume;
+        if lumps.len() == 1 && largest.is_plain {
+            if largest.shape != (Shape::Auto {}) && center.length() > 1e-9 {
+                body.center = Some(center.to_array());
+            }
+            return;
+        }
+        let mut inertia = DMat3::ZERO;
+        for lump in lumps {
+            let d = lump.filled.center - center;
+            let outer = DMat3::from_cols(d * d.x, d * d.y, d * d.z);
+            let carried = DMat3::from_diagonal(DVec3::splat(d.length_squared())) - outer;
+            inertia += lump.filled.inertia + carried * lump.filled.mass;
+        }
+        let mass = *body.mass.get_or_insert(DENSITY * volume);
+        inertia *= mass / volume;
+        let (moments, off) = diagonal(&inertia);
+        if off > ROUNDING {
+            self.note(
+                "colliders are turned: of their inertia only the part about the node's axes counts",
+                node,
+            );
+        }
+        body.center = Some(center.to_array());
+        body.inertia = Some(moments.to_array());
+    }
+
+    /// The moments of inertia that a motion gives, where a body can have them.
+    fn moments(&mut self, node: usize, values: &Value) -> Option<[f64; 3]> {
+        let given = DVec3::from_array(vector(&values["inertiaDiagonal"])?);
+        if given == DVec3::ZERO {
+            return None;
+        }
+        let turn = numbers(&values["inertiaOrientation"]).map(DQuat::from_array);
+        let turn =
+            turn.filter(|q| q.length() > 0.5).map_or(DMat3::IDENTITY, |q| DMat3::from_quat(q.normalize()));
+        let (v, off) = diagonal(&(turn * DMat3::from_diagonal(given) * turn.transpose()));
+        if off > ROUNDING {
+            self.note("inertiaOrientation is left out: only the part about the node's axes counts", node);
+        }
+        let possible = v.x + v.y >= v.z && v.y + v.z >= v.x && v.z + v.x >= v.y && v.min_element() > 0.0;
+        if !possible {
+            self.note(
+                "inertiaDiagonal is that of no solid thing (or locks an axis): taken from the shape",
+                node,
+            );
+        }
+        possible.then(|| v.to_array())
+    }
+}
+
+/// The diagonal of a tensor, and the largest other element as a share of it.
+fn diagonal(m: &DMat3) -> (DVec3, f64) {
+    let diagonal = DVec3::new(m.x_axis.x, m.y_axis.y, m.z_axis.z);
+    let off = [m.y_axis.x, m.z_axis.x, m.z_axis.y].into_iter().fold(0.0_f64, |a, b| a.max(b.abs()));
+    (diagonal, off / diagonal.max_element())
+}

@@ -1,0 +1,271 @@
+//! Each mapping on a document as small as it can be.
+
+use super::*;
+use crate::gltf::ReadOptions;
+use glam::DVec3;
+use serde_json::json;
+use sinew_core::setup::{At, Body, Joint, JointKind, Shape};
+
+fn document(json: &Value) -> Document {
+    let text = serde_json::to_vec(json).unwrap();
+    Document::from_bytes(&text, "made.gltf", None, &ReadOptions::default()).unwrap()
+}
+
+fn physics(extensions: Value, nodes: Value) -> Physics {
+    let json = json!({ "asset": { "version": "2.0" }, "extensions": extensions, "nodes": nodes });
+    document(&json).physics(None).unwrap().expect("there is physics")
+}
+
+/// The body of a dynamic node with one collider on itself.
+fn shaped(dialect: &str, shape: Value) -> Body {
+    let (extension, shapes) = match dialect {
+        "OMI" => {
+            (json!({ OMI_BODY: { "motion": { "type": "dynamic" }, "collider": { "shape": 0 } } }), OMI_SHAPE)
+        }
+        _ => (json!({ KHR_BODY: { "motion": {}, "collider": { "geometry": { "shape": 0 } } } }), KHR_SHAPE),
+    };
+    let nodes = json!([{ "name": "Thing", "extensions": extension }]);
+    physics(json!({ shapes: { "shapes": [shape] } }), nodes).setup.bodies.remove(0)
+}
+
+/// The joint of these limits between a dynamic node and a static one, turned about z by a quarter.
+fn joined(limits: Value) -> (Option<Joint>, Vec<String>) {
+    let half = 0.5_f64.sqrt();
+    let found = physics(
+        json!({ KHR_BODY: { "physicsJoints": [{ "limits": limits }] } }),
+        json!([
+            { "name": "Door", "children": [1], "extensions": { KHR_BODY: { "motion": {} } } },
+            { "name": "Hinge", "rotation": [0, 0, half, half],
+              "extensions": { KHR_BODY: { "joint": { "joint": 0, "connectedNode": 2 } } } },
+            { "name": "Post", "rotation": [0, 0, half, half] }
+        ]),
+    );
+    (found.setup.joints.first().cloned(), found.warnings)
+}
+
+#[test]
+fn a_file_without_moving_bodies_has_no_physics() {
+    let body = |motion: Value| json!([{ "extensions": { OMI_BODY: motion } }]);
+    for nodes in [
+        json!([{ "name": "Plain" }]),
+        body(json!({ "motion": { "type": "static" } })),
+        body(json!({ "motion": 7 })),
+        body(json!([])),
+    ] {
+        let json = json!({ "asset": { "version": "2.0" }, "nodes": nodes });
+        assert_eq!(document(&json).physics(None), Ok(None), "{nodes}");
+    }
+}
+
+#[test]
+fn bodies_have_their_masses_and_velocities() {
+    let half = 0.5_f64.sqrt();
+    let found = physics(
+        json!({ OMI_GRAVITY: { "gravity": 1.62 } }),
+        json!([
+            { "name": "Omi", "extensions": { OMI_BODY: { "motion": { "type": "dynamic",
+                "linearVelocity": [1, 2, 3] } } } },
+            { "name": "Khronos", "rotation": [0, 0, half, half], "extensions": { KHR_BODY: { "motion": {
+                "mass": 4, "linearVelocity": [1, 0, 0], "angularVelocity": [0, 1, 0], "centerOfMass": [0, 0.5, 0],
+                "inertiaDiagonal": [2, 3, 4], "gravityFactor": 0.5 } } } },
+            { "name": "Lift", "extensions": { OMI_BODY: { "motion": { "type": "kinematic" } } } }
+        ]),
+    );
+    let bodies = &found.setup.bodies;
+    assert_eq!(bodies.len(), 2);
+    assert_eq!((bodies[0].mass, bodies[0].velocity), (Some(1.0), Some([1.0, 2.0, 3.0])));
+    assert_eq!(bodies[0].behaviour, Behaviour::Free);
+    assert_eq!(bodies[1].mass, Some(4.0));
+    assert_eq!(bodies[1].inertia, Some([2.0, 3.0, 4.0]));
+    let near =
+        |v: Option<[f64; 3]>, to: [f64; 3]| (DVec3::from_array(v.unwrap()) - DVec3::from_array(to)).length();
+    assert!(near(bodies[1].center, [0.0, 0.5, 0.0]) < 1e-6);
+    assert!(
+        near(bodies[1].velocity, [0.0, 1.0, 0.0]) < 1e-6 && near(bodies[1].spin, [-1.0, 0.0, 0.0]) < 1e-6
+    );
+    assert_eq!(found.setup.world.gravity, [0.0, -1.62, 0.0]);
+    assert_eq!(found.setup.bake.frames, Some([0.0, 120.0]), "five seconds without keys");
+    assert_eq!(
+        found.warnings,
+        ["physics of node \"Khronos\": gravityFactor is left out: gravity is the same for all"]
+    );
+}
+
+#[test]
+fn heights_mean_what_each_extension_says() {
+    let capsule = |radius: f64, length: f64| Shape::Capsule { radius: Some(radius), length: Some(length) };
+    for (dialect, shape, wanted) in [
+        ("OMI", json!({ "type": "capsule", "capsule": { "radius": 0.25, "height": 2 } }), capsule(0.25, 1.5)),
+        ("OMI", json!({ "type": "capsule", "radius": 0.25, "height": 2 }), capsule(0.25, 1.5)),
+        (
+            "OMI",
+            json!({ "type": "capsule", "capsule": { "radiusTop": 0.25, "radiusBottom": 0.25, "height": 2 } }),
+            capsule(0.25, 2.0),
+        ),
+        ("OMI", json!({ "type": "capsule" }), capsule(0.5, 1.0)),
+        (
+            "KHR",
+            json!({ "type": "capsule", "capsule": { "radiusTop": 0.1, "radiusBottom": 0.3, "height": 2 } }),
+            capsule(0.2, 2.0),
+        ),
+        (
+            "KHR",
+            json!({ "type": "cylinder", "cylinder": { "radiusTop": 1, "radiusBottom": 1, "height": 3 } }),
+            Shape::Cylinder { radius: Some(1.0), length: Some(3.0) },
+        ),
+        ("KHR", json!({ "type": "sphere", "sphere": {} }), Shape::Sphere { radius: Some(0.5) }),
+        (
+            "OMI",
+            json!({ "type": "box", "box": { "size": [1, 2, 3] } }),
+            Shape::Box { size: Some([1.0, 2.0, 3.0]) },
+        ),
+        ("OMI", json!({ "type": "box", "box": { "size": [1, -2, 3] } }), Shape::Auto {}),
+        ("KHR", json!({ "type": "plane" }), Shape::Auto {}),
+    ] {
+        assert_eq!(shaped(dialect, shape.clone()).shape, wanted, "{dialect} {shape}");
+    }
+}
+
+#[test]
+fn colliders_below_a_body_are_its_shape() {
+    let half = 0.5_f64.sqrt();
+    let shapes = json!([{ "type": "box", "box": { "size": [1, 2, 3] } }, { "type": "sphere" }]);
+    let with = |children: Value, more: Vec<Value>| {
+        let body = json!({ "name": "Body", "children": children, "scale": [2, 2, 2],
+            "extensions": { OMI_BODY: { "motion": { "type": "dynamic", "mass": 6 } } } });
+        let nodes: Vec<Value> = std::iter::once(body).chain(more).collect();
+        physics(json!({ OMI_SHAPE: { "shapes": shapes } }), json!(nodes)).setup.bodies.remove(0)
+    };
+    let collider = |shape: usize, at: [f64; 3], turn: [f64; 4]| json!({ "translation": at, "rotation": turn, "extensions": { OMI_BODY: { "collider": { "shape": shape } } } });
+    // A quarter turn swaps edges; scale and place count.
+    let one = with(json!([1]), vec![collider(0, [0.0, 1.0, 0.0], [0.0, 0.0, half, half])]);
+    let Shape::Box { size: Some(size) } = one.shape else { panic!("{:?}", one.shape) };
+    assert!((DVec3::from_array(size) - DVec3::new(4.0, 2.0, 6.0)).length() < 1e-5, "{size:?}");
+    assert_eq!((one.center, one.inertia), (Some([0.0, 2.0, 0.0]), None));
+    // Two balls of radius 1 at +-3 along x: each 3 kg, 2/5 m r^2 and m d^2.
+    let none = [0.0, 0.0, 0.0, 1.0];
+    let two =
+        with(json!([1, 2]), vec![collider(1, [1.5, 0.0, 0.0], none), collider(1, [-1.5, 0.0, 0.0], none)]);
+    let moments = DVec3::from_array(two.inertia.unwrap());
+    let ball = 2.0 * 0.4 * 3.0;
+    assert!((moments - DVec3::new(ball, ball + 54.0, ball + 54.0)).length() < 1e-9, "{moments}");
+}
+
+#[test]
+fn locked_directions_make_the_nearest_joint() {
+    let lock = |linear: &[usize], angular: &[usize]| {
+        let mut limits = Vec::new();
+        if !linear.is_empty() {
+            limits.push(json!({ "linearAxes": linear, "min": 0, "max": 0 }));
+        }
+        if !angular.is_empty() {
+            limits.push(json!({ "angularAxes": angular, "min": 0, "max": 0 }));
+        }
+        joined(json!(limits))
+    };
+    let x = DVec3::X;
+    // The node is turned about z: its y axis is -x of the world, its z axis is z.
+    for (linear, angular, kind, axis) in [
+        (&[0, 1, 2][..], &[][..], JointKind::Universal, None),
+        (&[0, 1, 2], &[0, 1, 2], JointKind::Fixed, None),
+        (&[0, 1, 2], &[1, 2], JointKind::Pin, None),
+        (&[0, 1, 2], &[0, 2], JointKind::Pin, Some(-x)),
+        (&[0, 1, 2], &[0, 1], JointKind::Pin, Some(DVec3::Z)),
+        (&[0, 2], &[0, 1, 2], JointKind::Prismatic, Some(-x)),
+        (&[0, 2], &[0, 2], JointKind::Cylindrical, Some(-x)),
+        (&[0, 2], &[], JointKind::BallSocket, Some(-x)),
+        (&[1], &[], JointKind::SmoothContact, Some(-x)),
+        (&[1], &[0, 2], JointKind::Plane, Some(-x)),
+    ] {
+        let (joint, warnings) = lock(linear, angular);
+        let joint = joint.unwrap();
+        assert_eq!(joint.kind, kind, "{linear:?} {angular:?}");
+        assert_eq!(joint.between, ["Door", "Post"]);
+        assert_eq!(joint.at, Some(At::Nodes(["Hinge".into(), "Post".into()])));
+        match (joint.axis, axis) {
+            (None, None) => {}
+            (Some(a), Some(b)) => assert!((DVec3::from_array(a) - b).length() < 1e-6, "{kind:?} {a:?}"),
+            other => panic!("{kind:?}: {other:?}"),
+        }
+        assert!(warnings.is_empty(), "{warnings:?}");
+    }
+    assert!(lock(&[0, 1, 2], &[1]).1[0].contains("nearest kind"));
+    assert!(lock(&[], &[1]).0.is_none());
+}
+
+#[test]
+fn distances_are_ropes_and_rods_and_the_rest_is_said() {
+    let all = [0, 1, 2];
+    let (rope, _) = joined(json!([{ "linearAxes": all, "min": 0, "max": 2 }]));
+    assert_eq!(rope.map(|j| (j.kind, j.length)), Some((JointKind::Rope, Some(2.0))));
+    let (rod, _) = joined(json!([{ "linearAxes": all, "min": 2, "max": 2 }]));
+    assert_eq!(rod.map(|j| (j.kind, j.length)), Some((JointKind::Distance, Some(2.0))));
+    let (hinge, warnings) = joined(json!([
+        { "linearAxes": all, "max": 0, "stiffness": 5 },
+        { "angularAxes": [0], "min": -1, "max": 1 },
+        { "angularAxes": [1, 2], "min": 0, "max": 0 }
+    ]));
+    assert_eq!(hinge.unwrap().kind, JointKind::Pin);
+    assert!(
+        warnings.iter().any(|w| w.contains("soft")) && warnings.iter().any(|w| w.contains("ranges")),
+        "{warnings:?}"
+    );
+}
+
+#[test]
+fn joints_as_they_were_before_2024_are_read() {
+    let body = json!({ OMI_BODY: { "type": "rigid" } });
+    let found = physics(
+        json!({ OMI_JOINT: { "constraints": [{ "linearAxes": [0, 1, 2] }] } }),
+        json!([
+            { "name": "Pin", "extensions": { OMI_JOINT: { "constraints": [0], "nodeA": 1, "nodeB": 2 } } },
+            { "name": "A", "extensions": body }, { "name": "B", "extensions": body }
+        ]),
+    );
+    let joint = &found.setup.joints[0];
+    assert_eq!((joint.kind, &joint.at), (JointKind::Universal, &Some(At::Node("Pin".into()))));
+    assert_eq!(joint.between, ["A", "B"]);
+}
+
+#[test]
+fn each_kind_of_thing_left_out_is_said_once() {
+    let collider = json!({ KHR_BODY: { "collider": { "geometry": { "shape": 0 }, "physicsMaterial": 0 } } });
+    let found = physics(
+        json!({ KHR_SHAPE: { "shapes": [{ "type": "box" }] } }),
+        json!([
+            { "name": "Ball", "extensions": { KHR_BODY: { "motion": {}, "joint": { "joint": 9, "connectedNode": 99 } } } },
+            { "name": "Floor", "extensions": collider }, { "name": "Wall", "extensions": collider },
+            { "name": "Zone", "extensions": { KHR_BODY: { "trigger": { "geometry": { "shape": 0 } } } } }
+        ]),
+    );
+    assert_eq!(
+        found.warnings,
+        [
+            "physics of node \"Floor\" and 1 more: physics materials are left out",
+            "physics of node \"Zone\": triggers are left out",
+            "physics of node \"Floor\": collisions are not simulated: things pass through",
+            "physics of node \"Ball\": a joint that does not say what it joins is left out",
+        ]
+    );
+}
+
+#[test]
+fn a_body_that_the_clip_moves_is_guided() {
+    let data = "data:application/octet-stream;base64,AAAAAAAAgD8AAAAAAAAAAAAAAAAAAIA/AAAAAAAAAAA=";
+    let json = json!({
+        "asset": { "version": "2.0" },
+        "nodes": [{ "name": "Moved", "extensions": { KHR_BODY: { "motion": {} } } },
+            { "name": "Loose", "extensions": { KHR_BODY: { "motion": {} } } }],
+        "buffers": [{ "byteLength": 32, "uri": data }],
+        "bufferViews": [{ "buffer": 0, "byteLength": 32 }],
+        "accessors": [{ "bufferView": 0, "componentType": 5126, "count": 2, "type": "SCALAR", "min": [0], "max": [1] },
+            { "bufferView": 0, "byteOffset": 8, "componentType": 5126, "count": 2, "type": "VEC3" }],
+        "animations": [{ "name": "Go", "channels": [{ "sampler": 0, "target": { "node": 0, "path": "translation" } }],
+            "samplers": [{ "input": 0, "output": 1 }] }]
+    });
+    let found = document(&json).physics(None).unwrap().unwrap().setup;
+    let behaviours: Vec<Behaviour> = found.bodies.iter().map(|b| b.behaviour).collect();
+    assert_eq!(behaviours, [Behaviour::Guided, Behaviour::Free]);
+    assert_eq!((found.clip.as_deref(), found.bake.frames), (Some("Go"), None));
+    assert!(document(&json).physics(Some("Gone")).is_err());
+}
