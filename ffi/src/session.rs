@@ -99,7 +99,9 @@ pub extern "C" fn sinew_session_free(session: *mut sinew_session) -> sinew_resul
     guard(|| live::remove(session))
 }
 
-/// Changes a setting (`SINEW_SETTING_...`) of a body from now on. Seeking back afterwards simulates the past with it.
+/// Changes a setting (`SINEW_SETTING_...`) of a body from now on: steps go on from where the body is. Seeking
+/// afterwards, to whatever time, simulates from the first frame with it, as a bake would; so a player that changes
+/// settings should either step or seek, not both.
 ///
 /// Thread: one at a time. Errors: `SINEW_OUT_OF_RANGE` (no such body or setting, or the value makes no sense; the
 /// text says what does), handle errors.
@@ -355,7 +357,7 @@ pub unsafe extern "C" fn sinew_session_targets(
     })
 }
 
-/// Copies how hard every body's actuator pulled in the last step, for drawing, in the world and the host's axes: six
+/// Copies how hard every body's actuator pulled at most since the frame (or the single step) began, for drawing, in the world and the host's axes: six
 /// numbers per body (force xyz in newtons, torque xyz in newton metres), and to `saturated` one number per body,
 /// 1 when it was at its limit and else 0. `capacity` counts numbers, `saturated_capacity` bodies; `saturated` may be
 /// NULL. Allocates nothing.

@@ -131,13 +131,10 @@ impl Tracker {
                 t = next;
                 continue;
             }
-            // Into the next span: its bounds are others, and a jump between the two (stepped keys) is taken only
-            // if its far side is within reach.
+            // Into the next span, whose bounds are others. A jump between the two (a stepped key) is taken at once:
+            // waiting for its far side to come within reach would be waiting for ever.
             t = end.min(limit);
             if t == end && span + 1 < path.len() {
-                if self.metric(reach, body, &path.at(span + 1, end)) > 1.0 + SEARCH_TOLERANCE {
-                    break;
-                }
                 span += 1;
                 (distance_safe, angle_safe) = (t, t);
             }

@@ -4,9 +4,10 @@ mod report;
 
 pub use report::{Follow, report};
 
-use crate::rig::Rig;
+use crate::rig::{Frame, Rig};
 use crate::rotation;
 use crate::scene::Placement;
+use crate::setup::Parts;
 use crate::simulate::State;
 use glam::DVec3;
 
@@ -62,7 +63,12 @@ impl Motion {
                 self.quarantined.push((i, self.times.len() - 1));
             }
         }
-        self.samples.extend((0..rig.solids.len()).map(|i| sample(rig, state, i)));
+        let mut seen: Vec<Seen> = Vec::with_capacity(rig.solids.len());
+        for i in 0..rig.solids.len() {
+            let carrier = carrier(rig, i).map(|c| seen[c]);
+            seen.push(Seen::new(rig, state, i, carrier));
+            self.samples.push(seen[i].sample(rig, state, i));
+        }
     }
 
     /// Frame times (s).
@@ -110,25 +116,68 @@ impl Motion {
 
 /// One body of a state, as hosts see it.
 pub fn sample(rig: &Rig, state: &State, solid: usize) -> Sample {
-    let (s, body) = (&state.solids[solid], &rig.solids[solid]);
-    let blend = rig.blend(solid, state.time);
-    let keys = rig.paths[body.keys].placement(state.time);
-    let mut mixed = s.placement();
-    if blend < 1.0 {
-        mixed.position = keys.position.lerp(mixed.position, blend);
-        mixed.rotation = rotation::slerp(keys.rotation, mixed.rotation, blend);
+    seen(rig, state, solid).sample(rig, state, solid)
+}
+
+fn seen(rig: &Rig, state: &State, solid: usize) -> Seen {
+    let carrier = carrier(rig, solid).map(|c| seen(rig, state, c));
+    Seen::new(rig, state, solid, carrier)
+}
+
+/// The simulated ancestor that carries a body.
+fn carrier(rig: &Rig, solid: usize) -> Option<usize> {
+    match rig.solids[solid].hold.1 {
+        Frame::Solid(c) => Some(c),
+        Frame::World | Frame::Keys(_) => None,
     }
-    // From the centre of mass and principal axes back to the node.
-    let back = body.offset.to(&Placement::IDENTITY);
-    let axes = back.rotation;
-    Sample {
-        node: mixed.then(&back),
-        keys: keys.then(&back),
-        target_position: body.position_target.map(|t| state.targets[t].point.position),
-        target_rotation: body.rotation_target.map(|t| state.targets[t].point.rotation * axes),
-        velocity: s.velocity,
-        force: s.force.strongest,
-        torque: s.torque.strongest,
-        saturated: s.force.was_saturated || s.torque.was_saturated,
+}
+
+/// A solid's frame three times: under the keys, in the simulation, and blended between the two.
+#[derive(Clone, Copy)]
+struct Seen {
+    keys: Placement,
+    simulated: Placement,
+    shown: Placement,
+}
+
+impl Seen {
+    /// A body that lives in its carrier's frame is blended there and put on the carrier as that is shown, so that
+    /// blending a parent takes its children along; one that lives in the world is blended in the world.
+    fn new(rig: &Rig, state: &State, solid: usize, carrier: Option<Seen>) -> Seen {
+        let body = &rig.solids[solid];
+        let own = rig.paths[body.hold.0].placement(state.time);
+        let simulated = state.solids[solid].placement();
+        let blend = rig.blend(solid, state.time);
+        let mix = |keys: &Placement, physics: &Placement| Placement {
+            position: keys.position.lerp(physics.position, blend),
+            rotation: rotation::slerp(keys.rotation, physics.rotation, blend),
+        };
+        let keys = carrier.map_or(own, |c| c.keys.then(&own));
+        let whole = body.simulate == Parts::Both && body.frame == Frame::World;
+        let shown = match carrier.filter(|_| !whole) {
+            // The plain case keeps its bits.
+            Some(c) if blend == 1.0 && c.shown == c.simulated => simulated,
+            Some(c) => c.shown.then(&mix(&own, &c.simulated.to(&simulated))),
+            None if blend == 1.0 => simulated,
+            None => mix(&keys, &simulated),
+        };
+        Seen { keys, simulated, shown }
+    }
+
+    fn sample(&self, rig: &Rig, state: &State, solid: usize) -> Sample {
+        let (s, body) = (&state.solids[solid], &rig.solids[solid]);
+        // From the centre of mass and principal axes back to the node.
+        let back = body.offset.to(&Placement::IDENTITY);
+        let axes = back.rotation;
+        Sample {
+            node: self.shown.then(&back),
+            keys: self.keys.then(&back),
+            target_position: body.position_target.map(|t| state.targets[t].point.position),
+            target_rotation: body.rotation_target.map(|t| state.targets[t].point.rotation * axes),
+            velocity: s.velocity,
+            force: s.force.strongest,
+            torque: s.torque.strongest,
+            saturated: s.force.was_saturated || s.torque.was_saturated,
+        }
     }
 }

@@ -29,8 +29,10 @@ pub fn compile(scene: &Scene, setup: &Setup, clip: Option<&Clip>) -> Result<Comp
     let bodies = resolve_bodies(scene, setup)?;
     let splined = setup::through::respline(scene, setup, clip, &bodies)?;
     let clip = splined.as_ref().or(clip);
-    let until_arrival =
-        setup.bodies.iter().any(|b| b.behaviour == Behaviour::Guided && b.guide.timing != Timing::Timed);
+    // Targets that the clock does not move alone may be late.
+    let until_arrival = setup.bodies.iter().any(|b| {
+        b.behaviour == Behaviour::Guided && (b.guide.timing != Timing::Timed || !b.guide.waits.is_empty())
+    });
     let range = range(scene, setup, clip, until_arrival)?;
     let mut pose = Pose::new(scene, clip);
     pose.evaluate(range.start());
@@ -49,6 +51,13 @@ pub fn compile(scene: &Scene, setup: &Setup, clip: Option<&Clip>) -> Result<Comp
         notes: Vec::new(),
         warnings: Vec::new(),
     };
+    for (name, tolerance) in
+        [("tolerance", setup.bake.tolerance), ("tolerance_deg", setup.bake.tolerance_deg)]
+    {
+        if let Some(t) = tolerance.filter(|t| !(t.is_finite() && *t >= 0.0)) {
+            return Err(SetupError::new(format!("bake.{name}"), format!("{t} must be 0 or more")));
+        }
+    }
     let mpu = compiler.mpu;
     if !(mpu.is_finite() && mpu > 0.0) {
         return Err(SetupError::new("world.metres_per_unit", format!("{mpu} must be above 0")));
@@ -225,7 +234,16 @@ impl Compiler<'_> {
 
     /// The path of something, in the world or as seen from something else.
     pub(super) fn path(&mut self, node: usize, sample: impl Fn(f64) -> Placement) -> usize {
-        let (breaks, steps) = self.pose.breaks(node);
+        let breaks = self.pose.breaks(node);
+        self.path_between(node, breaks, sample)
+    }
+
+    fn path_between(
+        &mut self,
+        node: usize,
+        (breaks, steps): (Vec<f64>, bool),
+        sample: impl Fn(f64) -> Placement,
+    ) -> usize {
         let keys = self.pose.keys(node);
         let at_breaks: Vec<Placement> = breaks.iter().map(|&t| sample(t)).collect();
         let extent = at_breaks.iter().fold((DVec3::INFINITY, DVec3::NEG_INFINITY), |(lo, hi), p| {
@@ -247,27 +265,27 @@ impl Compiler<'_> {
         // A solid that only turns is held at its node's origin, so that is what it turns about.
         let center = if body.simulate == Parts::Orientation { DVec3::ZERO } else { properties.center };
         let offset = Placement { position: center, rotation: axes };
-        let world_of = |n: usize, offset: Placement| move |t: f64| pose.placement_at(n, t).then(&offset);
-
-        let keys = self.path(node, world_of(node, offset));
         let carrier = std::iter::successors(scene.nodes[node].parent, |&p| scene.nodes[p].parent)
             .find_map(|p| self.solid_of_node.get(&p).copied());
         // The keyed pose as seen from the nearest simulated ancestor, else from the parent.
-        let in_carrier = carrier.map(|s| {
-            let (of, its) = (self.solids[s].node, self.solids[s].offset);
-            let (mine, theirs) = (world_of(node, offset), world_of(of, its));
-            (self.path(node, move |t| theirs(t).to(&mine(t))), Frame::Solid(s))
-        });
-        let hold = in_carrier.unwrap_or((keys, Frame::World));
-        let (guide_path, frame) = match (body.guide.space, in_carrier, scene.nodes[node].parent) {
-            (Space::Parent, Some(relative), _) => relative,
-            (Space::Parent, None, Some(parent)) => {
-                let (mine, theirs) = (world_of(node, offset), world_of(parent, Placement::IDENTITY));
-                let theirs_path = self.path(parent, theirs);
-                let path = self.path(node, move |t| theirs(t).to(&mine(t)));
-                (path, Frame::Keys(theirs_path))
+        let in_world = move |t: f64| pose.placement_at(node, t).then(&offset);
+        let hold = match carrier {
+            Some(s) => {
+                let (of, its) = (self.solids[s].node, self.solids[s].offset);
+                (self.relative_path(node, offset, of, its), Frame::Solid(s))
             }
-            _ => (keys, Frame::World),
+            None => (self.path(node, in_world), Frame::World),
+        };
+        let (guide_path, frame) = match (body.guide.space, carrier, scene.nodes[node].parent) {
+            (Space::Parent, Some(_), _) => hold,
+            (Space::Parent, None, Some(parent)) => {
+                let theirs = self.path(parent, move |t| pose.placement_at(parent, t));
+                (self.relative_path(node, offset, parent, Placement::IDENTITY), Frame::Keys(theirs))
+            }
+            (_, Some(_), _) if body.behaviour == Behaviour::Guided => {
+                (self.path(node, in_world), Frame::World)
+            }
+            _ => hold,
         };
 
         let solid = self.solids.len();
@@ -284,12 +302,16 @@ impl Compiler<'_> {
                     format!("there is no group \"{name}\"; {remedy}"),
                 ));
             };
+            if groups.contains(&g) {
+                let twice = format!("\"{name}\" is there twice; keep one");
+                return Err(SetupError::new(format!("{place}.groups"), twice));
+            }
             groups.push(g);
         }
         let (velocity, spin) = match body.behaviour == Behaviour::Guided && body.guide.timing != Timing::Timed
         {
             true => (DVec3::ZERO, DVec3::ZERO), // the paper's objects start from rest
-            false => self.paths[keys].velocity(self.start),
+            false => self.keyed_velocity(hold),
         };
         let start = (
             body.velocity.map_or(velocity, |v| DVec3::from_array(v) / self.mpu),
@@ -308,7 +330,6 @@ impl Compiler<'_> {
             radius: properties.radius,
             offset,
             simulate: body.simulate,
-            keys,
             hold,
             frame,
             position_target,
@@ -322,6 +343,34 @@ impl Compiler<'_> {
         self.solid_of_node.insert(node, solid);
         self.notes.push(how);
         Ok(())
+    }
+
+    /// The path of a node's solid as seen from an ancestor's: of what lies between the two alone where nothing above
+    /// scales unevenly, since a deep hierarchy would otherwise be asked all over at every key of every ancestor.
+    fn relative_path(&mut self, node: usize, offset: Placement, ancestor: usize, its: Placement) -> usize {
+        let pose = self.pose;
+        if let Some(factor) = pose.even_scale(ancestor) {
+            return self.path_between(node, pose.breaks_below(Some(ancestor), node), move |t| {
+                let mut seen = pose.placement_below(Some(ancestor), node, t);
+                seen.position *= factor;
+                its.to(&seen.then(&offset))
+            });
+        }
+        self.path(node, move |t| {
+            let theirs = pose.placement_at(ancestor, t).then(&its);
+            theirs.to(&pose.placement_at(node, t).then(&offset))
+        })
+    }
+
+    /// Velocity and spin of a keyed pose in the world at the start, from its path in a frame.
+    fn keyed_velocity(&self, (path, frame): (usize, Frame)) -> (DVec3, DVec3) {
+        let own = self.paths[path].velocity(self.start);
+        let Frame::Solid(carrier) = frame else { return own };
+        let hold = self.solids[carrier].hold;
+        let (velocity, spin) = self.keyed_velocity(hold);
+        let turn = keyed(&self.paths, &self.solids, hold, self.start).rotation;
+        let lever = turn * self.paths[path].placement(self.start).position;
+        (velocity + spin.cross(lever) + turn * own.0, spin + turn * own.1)
     }
 
     fn targets(
@@ -356,6 +405,26 @@ impl Compiler<'_> {
             speeds.push((at, s.speed));
         }
         speeds.sort_by(|a, b| a.0.total_cmp(&b.0));
+        if let Some(pair) = speeds.windows(2).find(|p| p[0].0 == p[1].0) {
+            return Err(SetupError::new(
+                format!("{place}.guide.speeds"),
+                format!("the key at {:.3} s has two speeds; keep one", pair[0].0),
+            ));
+        }
+        if guide.timing == Timing::Speeds && !position {
+            return Err(SetupError::new(
+                format!("{place}.guide.timing"),
+                "\"speeds\" are of a position, and the position is not guided; take \"path\" or \"timed\"",
+            ));
+        }
+        let idle = [
+            (guide.timing != Timing::Speeds && !speeds.is_empty(), "guide.speeds", "speeds"),
+            (guide.timing != Timing::Timed && guide.catch_up.is_some(), "guide.catch_up", "timed"),
+            (guide.timing != Timing::Timed && body.actuator.keep_up.is_some(), "actuator.keep_up", "timed"),
+        ];
+        for (_, field, timing) in idle.into_iter().filter(|i| i.0) {
+            self.warnings.push(format!("{place}.{field} has no effect without \"timing\": \"{timing}\""));
+        }
         if guide.timing == Timing::Speeds && speeds.is_empty() {
             return Err(SetupError::new(
                 format!("{place}.guide.speeds"),
@@ -460,7 +529,7 @@ impl Compiler<'_> {
                         format!("{} is not guided, so nobody can wait for it", self.scene.label(other)),
                     ));
                 };
-                let at = self.key_time(self.solids[solid].keys, wait.at_key, &place)?;
+                let at = self.key_time(self.solids[solid].hold.0, wait.at_key, &place)?;
                 let passes = self.key_time(self.trackers[awaited].path, wait.passes_key, &place)?;
                 for waiting in self.targets_of(solid) {
                     links.push(WaitLink { waiting, at, awaited, passes });
@@ -487,6 +556,16 @@ impl Compiler<'_> {
         let s = &self.solids[solid];
         let second = s.rotation_target.filter(|t| Some(*t) != s.position_target);
         s.position_target.into_iter().chain(second)
+    }
+}
+
+/// Where the keys put a solid in the world: its path, in the frame of its keyed carrier.
+pub(super) fn keyed(paths: &[Path], solids: &[Solid], (path, frame): (usize, Frame), time: f64) -> Placement {
+    let own = paths[path].placement(time);
+    match frame {
+        Frame::World => own,
+        Frame::Keys(p) => paths[p].placement(time).then(&own),
+        Frame::Solid(s) => keyed(paths, solids, solids[s].hold, time).then(&own),
     }
 }
 

@@ -53,7 +53,7 @@ impl Compiler<'_> {
         let time = self.start;
         let at = |c: &Self, end: End| match end {
             End::World => Placement::IDENTITY,
-            End::Solid(s) => c.paths[c.solids[s].keys].placement(time),
+            End::Solid(s) => super::compile::keyed(&c.paths, &c.solids, c.solids[s].hold, time),
             End::Keys(p) => c.paths[p].placement(time),
         };
         let frames = [at(self, ends[0]).to(&frames[0]), at(self, ends[1]).to(&frames[1])];

@@ -82,7 +82,7 @@ fn from_shape(
     let mesh =
         n.mesh.filter(|_| n.skin.is_none()).map(|m| &scene.meshes[m]).filter(|m| !m.positions.is_empty());
     let Some(mesh) = mesh else {
-        if matches!(wanted, Shape::Mesh) {
+        if matches!(wanted, Shape::Mesh {}) {
             return Err(SetupError::new(
                 format!("{place}.shape"),
                 format!("{} has no mesh", scene.label(node)),
@@ -104,12 +104,12 @@ fn from_shape(
         Shape::Sphere { .. } => fitted(shape::fit_sphere(&points), "ball"),
         Shape::Capsule { .. } => fitted(shape::fit_capsule(&points), "capsule"),
         Shape::Cylinder { .. } => fitted(shape::fit_cylinder(&points), "cylinder"),
-        Shape::Mesh | Shape::Auto => {
+        Shape::Mesh {} | Shape::Auto {} => {
             let closed = !mesh.triangles.is_empty() && shape::closed(&points, &mesh.triangles) != Closed::No;
             if let Some(m) = closed.then(|| shape::of_mesh(&points, &mesh.triangles, density)).flatten() {
                 return Ok((m, "closed mesh, exact".into()));
             }
-            if matches!(wanted, Shape::Mesh) {
+            if matches!(wanted, Shape::Mesh {}) {
                 return Err(SetupError::new(
                     format!("{place}.shape"),
                     format!("the mesh of {} is not closed; close it, or take \"auto\"", scene.label(node)),

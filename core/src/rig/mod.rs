@@ -59,9 +59,8 @@ pub struct Solid {
     pub offset: Placement,
     /// Which parts are simulated; the others are held on `hold`.
     pub simulate: Parts,
-    /// World path of the solid's frame under the keys.
-    pub keys: usize,
-    /// Where the parts that are not simulated come from: a path in a frame.
+    /// The keyed pose, which also holds the parts that are not simulated: a path in the frame of the nearest simulated
+    /// ancestor, or in the world.
     pub hold: (usize, Frame),
     /// Frame of the guide's path.
     pub frame: Frame,
@@ -145,6 +144,11 @@ impl Rig {
         let s = &self.solids[solid];
         let groups = s.groups.iter().map(|&g| self.groups[g].blend.at(time));
         groups.fold(s.settings.value(Setting::Blend).at(time), |all, g| all * g).clamp(0.0, 1.0)
+    }
+
+    /// Where the keys put a solid at `time` (s).
+    pub fn keyed(&self, solid: usize, time: f64) -> Placement {
+        compile::keyed(&self.paths, &self.solids, self.solids[solid].hold, time)
     }
 
     /// The solid on a node.

@@ -26,14 +26,17 @@ impl Range {
         self.first / self.frames_per_second
     }
 
-    /// Time of frame number `i` counted from the first one (s).
+    /// Time of frame number `i` counted from the first one (s). A range that ends between two frames has its last
+    /// sample at its end, so that a loop stays as long as it was.
     pub fn time(&self, i: usize) -> f64 {
-        (self.first + i as f64) / self.frames_per_second
+        let frame = self.first + i as f64;
+        let ends_here = self.arrive_by.is_none() && i + 1 == self.frames();
+        (if ends_here { self.last } else { frame }) / self.frames_per_second
     }
 
-    /// Number of frames from first to last, both counted.
+    /// Number of samples from first to last, both counted.
     pub fn frames(&self) -> usize {
-        (self.last - self.first).ceil() as usize + 1
+        (self.last - self.first - 1e-6).ceil().max(0.0) as usize + 1
     }
 
     /// The same when the job may go on until arrival.
@@ -72,7 +75,7 @@ pub fn range(
     let (first, last) = match (setup.bake.frames, clip.and_then(Clip::range)) {
         (Some([first, last]), _) => (first, last),
         // A key a hair past a frame belongs to that frame: key times are rounded to f32 in files.
-        (None, Some((start, end))) => ((start * rate + 1e-3).floor(), (end * rate - 1e-3).ceil()),
+        (None, Some((start, end))) => ((start * rate + 1e-3).floor(), near_frame(end * rate)),
         (None, None) => {
             return Err(SetupError::new(
                 "bake.frames",
@@ -106,6 +109,11 @@ pub fn range(
         uneven_substeps: setup.world.uneven_substeps,
         arrive_by,
     })
+}
+
+/// A frame number, whole if it is a hair away from one.
+fn near_frame(frame: f64) -> f64 {
+    if (frame - frame.round()).abs() < 1e-3 { frame.round() } else { frame }
 }
 
 /// The frame rate that a clip was keyed at, for formats that do not say: the lowest usual one of whose frames at

@@ -171,9 +171,9 @@ impl Settings {
     }
 }
 
-/// An infinite limit stays infinite however weak its group is: infinity times zero has no value.
+/// An infinite limit stays infinite however weak its group is, until that lets go: infinity times zero has no value.
 fn limit(value: f64, strength: f64) -> f64 {
-    if value.is_finite() { value * strength } else { value }
+    if strength == 0.0 { 0.0 } else { value * strength }
 }
 
 /// What a group multiplies.

@@ -186,21 +186,29 @@ impl<'a> Pose<'a> {
         }
     }
 
-    fn affine_at(&self, node: usize, time: f64) -> DAffine3 {
-        let affine = self.local_at(node, time).1;
-        match self.scene.nodes[node].parent {
-            Some(p) => self.affine_at(p, time) * affine,
-            None => affine,
+    /// A node's affine map at `time` up to the world, or to below `ancestor`.
+    fn affine_below(&self, ancestor: Option<usize>, node: usize, time: f64) -> DAffine3 {
+        let mut affine = DAffine3::IDENTITY;
+        let mut at = Some(node);
+        while let Some(i) = at.filter(|i| Some(*i) != ancestor) {
+            affine = self.local_at(i, time).1 * affine;
+            at = self.scene.nodes[i].parent;
         }
+        affine
     }
 
     /// As [`Self::placement`], for one node at any time (s), without evaluating the others.
     pub fn placement_at(&self, node: usize, time: f64) -> Placement {
+        self.placement_below(None, node, time)
+    }
+
+    /// As [`Self::placement_at`], as seen from `ancestor` as it would be unscaled; see [`Self::even_scale`].
+    pub fn placement_below(&self, ancestor: Option<usize>, node: usize, time: f64) -> Placement {
         let (local, affine) = self.local_at(node, time);
-        let Some(parent) = self.scene.nodes[node].parent else {
+        let Some(parent) = self.scene.nodes[node].parent.filter(|p| Some(*p) != ancestor) else {
             return Placement { position: affine.translation, rotation: local.rotation };
         };
-        let parent = self.affine_at(parent, time);
+        let parent = self.affine_below(ancestor, parent, time);
         let frame = rotation::of_linear(parent.matrix3).unwrap_or(DQuat::IDENTITY);
         Placement {
             position: parent.transform_point3(affine.translation),
@@ -211,10 +219,31 @@ impl<'a> Pose<'a> {
     /// Times (s) at which the node's placement may bend or jump: keys of its own and of its ancestors, in order;
     /// and whether any of them steps.
     pub fn breaks(&self, node: usize) -> (Vec<f64>, bool) {
+        self.breaks_below(None, node)
+    }
+
+    /// The factor by which a node and all its ancestors scale lengths, if it is the same in every direction and at
+    /// any time: then what is below it moves the same way wherever it is, and its ancestors need not be asked.
+    pub fn even_scale(&self, node: usize) -> Option<f64> {
+        let mut factor = 1.0;
+        let mut at = Some(node);
+        while let Some(i) = at {
+            let Local::Channels(c) = self.scene.nodes[i].local else { return None };
+            if self.curves[i].scale.is_some() || c.scale.x != c.scale.y || c.scale.y != c.scale.z {
+                return None;
+            }
+            factor *= c.scale.x;
+            at = self.scene.nodes[i].parent;
+        }
+        Some(factor).filter(|f| *f != 0.0)
+    }
+
+    /// As [`Self::breaks`], of the node and its ancestors below `ancestor`.
+    pub fn breaks_below(&self, ancestor: Option<usize>, node: usize) -> (Vec<f64>, bool) {
         let mut times = Vec::new();
         let mut steps = false;
         let mut at = Some(node);
-        while let Some(i) = at {
+        while let Some(i) = at.filter(|i| Some(*i) != ancestor) {
             let c = &self.curves[i];
             let own = if i == node { None } else { c.scale };
             for curve in [c.translation, c.rotation, own].into_iter().flatten() {

@@ -52,6 +52,7 @@ pub fn choose_clip<'a>(
 pub fn explain(scene: &Scene, clip: &Clip) -> Vec<Choice> {
     let joints: HashSet<usize> = scene.skins.iter().flat_map(|s| s.joints.iter().copied()).collect();
     let curves = clip.keyed();
+    let mut guided = HashSet::new();
     let mut choices = Vec::new();
     for node in scene.parents_first() {
         let keyed = |p| curves.contains(&(node, p));
@@ -63,15 +64,25 @@ pub fn explain(scene: &Scene, clip: &Clip) -> Vec<Choice> {
             (Behaviour::Guided, "bone with keys: turns after its keyed pose, carried by its parent".into())
         } else if moves {
             let what = if joints.contains(&node) { "root bone" } else { "object" };
-            (Behaviour::Guided, format!("{what} with keys: chases them in the world"))
+            let carried = ancestors(scene, node).any(|p| guided.contains(&p));
+            let space = if carried { "as its parent carries them" } else { "in the world" };
+            (Behaviour::Guided, format!("{what} with keys: chases them {space}"))
         } else if other {
             (Behaviour::Animated, "only its scale or shape is keyed: left as keyed".into())
         } else {
             continue;
         };
+        if behaviour == Behaviour::Guided {
+            guided.insert(node);
+        }
         choices.push(Choice { node, behaviour, because });
     }
     choices
+}
+
+/// A node's ancestors, the nearest first.
+fn ancestors(scene: &Scene, node: usize) -> impl Iterator<Item = usize> + use<'_> {
+    std::iter::successors(scene.nodes[node].parent, |&p| scene.nodes[p].parent)
 }
 
 fn has_joint_parent(scene: &Scene, joints: &HashSet<usize>, node: usize) -> bool {
@@ -107,8 +118,7 @@ pub fn automatic(scene: &Scene, clip: Option<&str>) -> Result<Setup, SetupError>
     for choice in explain(scene, clip).into_iter().filter(|c| c.behaviour == Behaviour::Guided) {
         let node = choice.node;
         let mut body = Body::new(scene.reference(&names, node));
-        let ancestors = std::iter::successors(scene.nodes[node].parent, |&p| scene.nodes[p].parent);
-        if ancestors.into_iter().any(|p| guided.contains(&p)) {
+        if ancestors(scene, node).any(|p| guided.contains(&p)) {
             body.guide.space = Space::Parent;
         }
         if joints.contains(&node) && has_joint_parent(scene, &joints, node) {

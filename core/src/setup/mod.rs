@@ -27,9 +27,12 @@ pub const VERSION: u32 = 1;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Setup {
+    /// For editors: where the schema is. Not read.
+    #[serde(rename = "$schema", default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<String>,
     /// Version of this format; 1.
     pub sinew: u32,
-    /// Clip that guides, by name or `#index`. Default: the first clip of the scene.
+    /// Clip that guides, by name or `#index`. Default: the first clip that moves something.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clip: Option<String>,
     /// Gravity, fields, time.
@@ -52,6 +55,7 @@ pub struct Setup {
 impl Default for Setup {
     fn default() -> Self {
         Setup {
+            schema: None,
             sinew: VERSION,
             clip: None,
             world: World::default(),
@@ -288,14 +292,13 @@ impl Parts {
 }
 
 /// The body's shape; sizes left out are fitted to the node's mesh.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Shape {
     /// The mesh itself when it is closed, else the tightest of box, ball, capsule and cylinder.
-    #[default]
-    Auto,
+    Auto {},
     /// The mesh itself; an error when it is not closed.
-    Mesh,
+    Mesh {},
     /// A box along the node's axes.
     Box {
         /// Edge lengths.
@@ -326,6 +329,12 @@ pub enum Shape {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         length: Option<f64>,
     },
+}
+
+impl Default for Shape {
+    fn default() -> Self {
+        Shape::Auto {}
+    }
 }
 
 /// The target on the keys, and how it moves along them.
@@ -397,14 +406,13 @@ pub enum Targets {
 }
 
 /// How the path runs between keys.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Through {
     /// As the animator's curves say.
-    #[default]
-    Keyed,
+    Keyed {},
     /// A Catmull-Rom spline through the keys.
-    CatmullRom,
+    CatmullRom {},
     /// A Kochanek-Bartels spline through the keys.
     Tcb {
         /// -1 round .. 1 tight.
@@ -417,6 +425,12 @@ pub enum Through {
         #[serde(default)]
         bias: f64,
     },
+}
+
+impl Default for Through {
+    fn default() -> Self {
+        Through::Keyed {}
+    }
 }
 
 /// A preferred speed at a key.
@@ -448,7 +462,7 @@ pub struct Wait {
 pub struct Actuator {
     /// Where the values below start from. Default `reactive`.
     pub preset: Preset,
-    /// Share of the distance to the target that one relaxation time makes up, above 0. Keyable.
+    /// Share of the distance to the target that one relaxation time makes up, 0 or more; 0 does not pull. Keyable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alpha: Option<Keyable>,
     /// B: 1 is critical, less swings past the target, more creeps up to it. Keyable.

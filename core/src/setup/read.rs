@@ -21,13 +21,15 @@ impl SetupError {
 
 /// Reads a set-up. Unknown fields are refused by name, with the nearest known one.
 pub fn from_json(text: &str) -> Result<Setup, SetupError> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut json = serde_json::Deserializer::from_str(text);
     let setup: Setup = serde_path_to_error::deserialize(&mut json).map_err(|e| {
         let inner = e.inner();
         let at = format!("line {}, column {}", inner.line(), inner.column());
         let path = e.path().to_string();
         let place = if path == "." { at } else { format!("{path} ({at})") };
-        SetupError::new(place, say(&inner.to_string()))
+        let said = say(&path, &inner.to_string());
+        SetupError::new(place, said)
     })?;
     json.end().map_err(|e| {
         SetupError::new(
@@ -64,7 +66,7 @@ pub fn schema() -> String {
 }
 
 /// Serde's message in words for people: the position is in the place already, and a misspelt name gets a proposal.
-fn say(message: &str) -> String {
+fn say(place: &str, message: &str) -> String {
     let message = message.rsplit_once(" at line ").map_or(message, |(m, _)| m);
     let mut quoted = message.split('`').skip(1).step_by(2);
     for what in ["unknown field", "unknown variant"] {
@@ -74,9 +76,25 @@ fn say(message: &str) -> String {
             let noun = what.trim_start_matches("unknown ").replace("variant", "value");
             let proposal = match nearest(wrong, known.iter().copied()) {
                 Some(name) => format!("did you mean \"{name}\"?"),
-                None => "remove it".to_string(),
+                None => format!("{}.", if noun == "field" { "remove it" } else { "take another" }),
             };
             return format!("unknown {noun} \"{wrong}\"; {proposal} Known here: {}", known.join(", "));
+        }
+    }
+    // What serde calls things means nothing to an animator.
+    for (technical, said) in [
+        (
+            "expected internally tagged enum",
+            "expected an object with a \"kind\", such as {\"kind\": \"sphere\"} or {\"kind\": \"tcb\"}",
+        ),
+        (
+            "expected value",
+            "expected \"unlimited\", {\"absolute\": newtons} or {\"weights\": multiples of its weight}",
+        ),
+        ("missing field `sinew`", "the version is missing; write \"sinew\": 1 first"),
+    ] {
+        if message.contains(technical) && !(technical == "expected value" && !place.contains("max_")) {
+            return said.to_string();
         }
     }
     message.to_string()
@@ -116,6 +134,21 @@ mod tests {
         let e = from_json(r#"{"sinew":1,"bodies":[{"node":"A","actuator":{"alpha":"high"}}]}"#).unwrap_err();
         assert!(e.to_string().contains("bodies[0].actuator.alpha"), "{e}");
         assert!(e.to_string().contains("a number, or {\"keys\""), "{e}");
+    }
+
+    #[test]
+    fn likely_slips_are_answered_with_the_right_form() {
+        let body = |inside: &str| from_json(&format!(r#"{{"sinew":1,"bodies":[{{"node":"A",{inside}}}]}}"#));
+        let force = body(r#""actuator":{"max_force":100}"#).unwrap_err().to_string();
+        assert!(
+            force.contains("bodies[0].actuator.max_force") && force.contains("\"absolute\": newtons"),
+            "{force}"
+        );
+        let shape = body(r#""shape":"sphere""#).unwrap_err().to_string();
+        assert!(shape.contains("{\"kind\": \"sphere\"}"), "{shape}");
+        assert!(body(r#""shape":{"kind":"auto","radius":1}"#).is_err(), "no field is ignored");
+        assert!(from_json("{}").unwrap_err().to_string().contains("\"sinew\": 1"));
+        assert!(from_json("\u{feff}{\"sinew\":1,\"$schema\":\"x\"}").is_ok());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Guides that run through the keys on a spline of their own instead of the animator's tangents.
 
-use super::{Setup, SetupError, Through};
+use super::{Behaviour, Setup, SetupError, Through};
 use crate::curve::{Curve, CurveError, Tcb};
 use crate::scene::{Clip, Property, Scene};
 use std::collections::HashMap;
@@ -12,8 +12,20 @@ pub fn respline(
     clip: Option<&Clip>,
     bodies: &HashMap<usize, usize>,
 ) -> Result<Option<Clip>, SetupError> {
-    let through = |node: usize| bodies.get(&node).map_or(Through::Keyed, |&b| setup.bodies[b].guide.through);
-    let Some(clip) = clip.filter(|c| c.channels.iter().any(|ch| through(ch.node) != Through::Keyed)) else {
+    // Only what is guided: an animated parent keeps its own keys in the file.
+    let through = |node: usize| {
+        let body = bodies.get(&node).map(|&b| &setup.bodies[b]);
+        body.filter(|b| b.behaviour == Behaviour::Guided).map_or(Through::Keyed {}, |b| b.guide.through)
+    };
+    for (b, body) in setup.bodies.iter().enumerate() {
+        let Through::Tcb { tension, continuity, bias } = body.guide.through else { continue };
+        if let Some(v) = [tension, continuity, bias].into_iter().find(|v| !(-1.0..=1.0).contains(v)) {
+            let place = format!("bodies[{b}] \"{}\".guide.through", body.node);
+            return Err(SetupError::new(place, format!("{v} is out of range; give -1 to 1")));
+        }
+    }
+    let Some(clip) = clip.filter(|c| c.channels.iter().any(|ch| through(ch.node) != Through::Keyed {}))
+    else {
         return Ok(None);
     };
     let mut clip = clip.clone();
@@ -37,9 +49,9 @@ fn spline(curve: &Curve, through: Through) -> Result<Curve, CurveError> {
     let (kind, width, times, values) =
         (curve.kind(), curve.width(), curve.times().to_vec(), curve.values().to_vec());
     match through {
-        Through::Keyed => Ok(curve.clone()),
+        Through::Keyed {} => Ok(curve.clone()),
         _ if times.len() < 2 => Ok(curve.clone()),
-        Through::CatmullRom => Curve::catmull_rom(kind, width, times, values),
+        Through::CatmullRom {} => Curve::catmull_rom(kind, width, times, values),
         Through::Tcb { tension, continuity, bias } => {
             let shape = vec![Tcb { tension, continuity, bias }; times.len()];
             Curve::kochanek_bartels(kind, width, times, values, &shape)

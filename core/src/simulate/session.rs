@@ -86,9 +86,15 @@ impl Session {
     /// range are its first frame.
     pub fn seek(&mut self, time: f64) {
         let range = self.rig.range;
-        let frames = ((time - range.start()) * range.frames_per_second).max(0.0);
-        // A hair short of a frame is that frame.
-        let whole = (frames + 1e-6).floor() as usize;
+        // A hair short of a frame is that frame. The last one may lie between two.
+        let hair = 1e-6 / range.frames_per_second;
+        let mut whole = ((time - range.start() + hair) * range.frames_per_second).max(0.0).floor() as usize;
+        while range.time(whole + 1) <= time + hair {
+            whole += 1;
+        }
+        while whole > 0 && range.time(whole) > time + hair {
+            whole -= 1;
+        }
         if self.frame.is_none_or(|f| f > whole) {
             let k = self.kept.partition_point(|k| k.0 <= whole) - 1;
             (self.frame, self.state) = (Some(self.kept[k].0), self.kept[k].1.clone());
@@ -98,8 +104,8 @@ impl Session {
         while self.frame.is_some_and(|f| f < whole) {
             self.step_frame();
         }
-        let rest = (frames - whole as f64).max(0.0) / range.frames_per_second;
-        if rest > 1e-6 / range.frames_per_second {
+        let rest = time - range.time(whole);
+        if rest > hair {
             let parts = (rest * range.frames_per_second * f64::from(range.substeps)).ceil().max(1.0);
             for _ in 0..parts as usize {
                 self.step(rest / parts);
@@ -134,7 +140,10 @@ fn advance_frame(rig: &Rig, state: &mut State, work: &mut Workspace, to: usize) 
             step(rig, state, work, start + (end - start) * share - state.time);
         }
     } else {
-        let dt = 1.0 / (range.frames_per_second * f64::from(range.substeps));
+        // The same number for every whole frame, so that nothing is computed anew; a range may end between two.
+        let (frame, length) = (1.0 / range.frames_per_second, range.time(to) - range.time(to - 1));
+        let length = if (length - frame).abs() < 1e-6 * frame { frame } else { length };
+        let dt = length / f64::from(range.substeps);
         for _ in 0..range.substeps {
             step(rig, state, work, dt);
         }
@@ -147,8 +156,11 @@ fn advance_frame(rig: &Rig, state: &mut State, work: &mut Workspace, to: usize) 
 pub enum End {
     /// All frames are there.
     Done,
-    /// All frames are there, but a `path` guide had not arrived when patience ran out.
-    NotArrived,
+    /// All frames are there, but a guided body had not arrived when patience ran out.
+    NotArrived {
+        /// The first of them: the rig's index.
+        solid: usize,
+    },
     /// The callback said stop.
     Cancelled,
 }
@@ -162,7 +174,7 @@ pub fn run(rig: &Rig, mut progress: impl FnMut(usize, usize) -> bool) -> (Motion
     motion.record(rig, &state);
     let mut end = End::Done;
     for frame in 1..most {
-        if frame >= frames && state.arrived(rig) {
+        if frame >= frames && state.late(rig).is_none() {
             break;
         }
         advance_frame(rig, &mut state, &mut work, frame);
@@ -171,8 +183,8 @@ pub fn run(rig: &Rig, mut progress: impl FnMut(usize, usize) -> bool) -> (Motion
         if !progress(frame, frames.max(frame)) {
             return (motion, End::Cancelled);
         }
-        if frame + 1 == most && rig.range.arrive_by.is_some() && !state.arrived(rig) {
-            end = End::NotArrived;
+        if frame + 1 == most && rig.range.arrive_by.is_some() {
+            end = state.late(rig).map_or(End::Done, |solid| End::NotArrived { solid });
         }
     }
     (motion, end)

@@ -121,7 +121,7 @@ impl State {
             joints_fight: false,
         };
         for (i, s) in rig.solids.iter().enumerate() {
-            let p = rig.paths[s.keys].placement(time);
+            let p = rig.keyed(i, time);
             let mut force = Memory::default();
             if s.start_balanced && s.position_target.is_some() && rig.drive(i, time).compensation > 0.0 {
                 force.correction = gravity * -s.mass;
@@ -167,9 +167,10 @@ impl State {
         }
     }
 
-    /// Whether every target is at the end of its path and every body has settled there.
-    pub fn arrived(&self, rig: &Rig) -> bool {
-        rig.trackers.iter().zip(&self.targets).all(|(tracker, target)| {
+    /// The first body whose target is not at the end of its path, or which has not settled there: the rig's index.
+    pub fn late(&self, rig: &Rig) -> Option<usize> {
+        let mut all = rig.trackers.iter().zip(&self.targets);
+        let late = all.find(|(tracker, target)| {
             let (solid, body) = (&self.solids[tracker.solid], &rig.solids[tracker.solid]);
             let reach = rig.drive(tracker.solid, self.time).reach;
             // Settled, wherever that is (gravity may keep it off its target): within a second it would move, or
@@ -190,8 +191,9 @@ impl State {
             let heaviest = body.inertia.max_element();
             let steady = !tracker.orientation
                 || settled(solid.momentum, t.momentum_before, t.step_before, heaviest, reach.angle);
-            target.on_path.parameter >= rig.paths[tracker.path].end() && still && steady
-        })
+            !(target.on_path.parameter >= rig.paths[tracker.path].end() && still && steady)
+        });
+        late.map(|(tracker, _)| tracker.solid)
     }
 
     /// The body that was quarantined first, if any: the rig's index.

@@ -39,7 +39,7 @@ pub fn together(rig: &Rig, goal: &Goal, mut progress: impl FnMut(usize, usize) -
     let mut corrections = vec![Placement::IDENTITY; rig.solids.len()];
     for frame in 0..frames {
         let time = rig.range.time(frame);
-        let keys: Vec<Placement> = rig.solids.iter().map(|s| rig.paths[s.keys].placement(time)).collect();
+        let keys: Vec<Placement> = (0..rig.solids.len()).map(|i| rig.keyed(i, time)).collect();
         constraints.measure_at(rig, time, &keys);
         for (worst, now) in all.open_before.iter_mut().zip(constraints.open()) {
             *worst = (worst.0.max(now.0), worst.1.max(now.1));

@@ -50,7 +50,7 @@ fn a_target_in_parent_space_goes_where_the_simulated_parent_goes() {
             state.solids[0].position.y = 3.0; // a hand lifts the parent away from its keys
             state.solids[0].velocity.y = 0.0;
         }
-        let keyed = rig.paths[rig.solids[1].keys].placement(4.0).position;
+        let keyed = rig.keyed(1, 4.0).position;
         assert!((state.targets[1].point.position - keyed - DVec3::Y * lifted).length() < 0.2, "{space:?}");
     }
 }
@@ -114,4 +114,78 @@ fn fitted_keys_are_few_and_within_the_tolerance() {
     let baked = bake(&scene, scene.clips.first(), &rig, &motion, &options, true).unwrap();
     assert!(baked.max_error <= 1e-3 && baked.max_error_deg <= 0.05);
     assert!(baked.keys * 6 < baked.samples, "{} keys for {} samples", baked.keys, baked.samples);
+}
+
+#[test]
+fn what_is_reported_is_what_is_baked_under_partial_blends() {
+    let cases =
+        [(Space::Parent, Parts::Both), (Space::Parent, Parts::Orientation), (Space::World, Parts::Both)];
+    for (space, simulate) in cases {
+        let scene = carried();
+        let mut s = pair(space, simulate);
+        (s.bodies[0].actuator.blend, s.bodies[1].actuator.blend) = (Some(0.3.into()), Some(0.7.into()));
+        let rig = rig(&scene, &s);
+        let (motion, _) = run(&rig, |_, _| true);
+        let options = Bake { keys: BakedKeys::EveryFrame, ..Bake::default() };
+        let baked = bake(&scene, scene.clips.first(), &rig, &motion, &options, false).unwrap();
+        // The clip as a writer makes it: baked channels over the source's.
+        let mut clip = scene.clips[0].clone();
+        clip.channels
+            .retain(|c| !baked.channels.iter().any(|b| (b.node, b.property) == (c.node, c.property)));
+        clip.channels.extend(baked.channels);
+        let mut pose = sinew_core::scene::Pose::new(&scene, Some(&clip));
+        for (f, &t) in motion.times().iter().enumerate() {
+            pose.evaluate(t);
+            for (i, solid) in rig.solids.iter().enumerate() {
+                let (is, said) = (pose.placement(solid.node), motion.frame(f)[i].node);
+                assert!(
+                    (is.position - said.position).length() < 1e-9,
+                    "{space:?} {simulate:?} frame {f} body {i}"
+                );
+                assert!(rotation::distance(is.rotation, said.rotation) < 1e-9);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_blended_out_parent_carries_its_child_as_keyed() {
+    // The parent lags behind its keys; shown on them, the child in its space hangs from what is shown.
+    let scene = carried();
+    let mut s = pair(Space::Parent, Parts::Orientation);
+    for body in &mut s.bodies {
+        body.actuator.blend = Some(0.0.into());
+    }
+    let rig = rig(&scene, &s);
+    let (motion, _) = run(&rig, |_, _| true);
+    for f in 0..motion.frames() {
+        let child = motion.frame(f)[1];
+        assert!((child.node.position - child.keys.position).length() < 1e-12);
+        assert!(rotation::distance(child.node.rotation, child.keys.rotation) < 1e-9);
+    }
+}
+
+#[test]
+fn a_deep_hierarchy_with_keys_everywhere_compiles_at_once() {
+    let n = 200_usize;
+    let mut scene = Scene { frames_per_second: 24.0, ..Scene::default() };
+    let mut clip = Clip { name: "Deep".into(), channels: Vec::new() };
+    let mut s = Setup::default();
+    for i in 0..n {
+        scene.nodes.push(node(&format!("N{i}"), i.checked_sub(1), DVec3::Y * 0.1));
+        let times: Vec<f64> = (0..60).map(|k| f64::from(k) / 24.0 + 0.0007 * i as f64).collect();
+        let turns =
+            (0..60).flat_map(|k| rotation::exp(DVec3::X * 0.01 * f64::from(k % 7)).to_array()).collect();
+        let curve = Curve::new(Kind::Rotation, 4, times, turns, Segments::Linear).unwrap();
+        clip.channels.push(Channel { node: i, property: Property::Rotation, curve });
+        let mut body = sinew_core::setup::Body::new(format!("N{i}"));
+        body.simulate = Parts::Orientation;
+        body.guide.space = Space::Parent;
+        s.bodies.push(body);
+    }
+    scene.clips.push(clip);
+    let rig = rig(&scene, &s);
+    // Each bone's path knows its own keys and no others: linear, not cubic, in the depth.
+    let spans: usize = rig.paths.iter().map(|p| p.len()).sum();
+    assert!(spans < 80 * n, "{spans} spans");
 }

@@ -154,3 +154,38 @@ fn numbers_out_of_range_are_refused_with_their_place() {
         assert!(e.contains("bodies[0] \"Ball\"") && e.contains(place), "{e}");
     }
 }
+
+#[test]
+fn a_group_without_strength_lets_go_whatever_the_limit() {
+    for limit in [Limit::Unlimited, Limit::Weights(8.0.into())] {
+        let mut s = setup(Actuator::default(), Timing::Timed, 10.0);
+        s.world.gravity = [0.0, -10.0, 0.0];
+        s.bodies[0].actuator.max_force = Some(limit);
+        s.bodies[0].groups = vec!["arms".into()];
+        let keys = Keyable::Keys(Keys { keys: vec![[0.0, 1.0], [1.0, 0.0]], between: Between::Step });
+        s.groups = vec![Group { strength: keys, ..Group::new("arms", 1.0) }];
+        let rig = rig(&still(), &s);
+        let mut state = State::new(&rig);
+        let mut work = Workspace::new(&rig);
+        while state.time < 1.0 - 1e-9 {
+            step(&rig, &mut state, &mut work, 1.0 / 16.0);
+        }
+        assert!(state.solids[0].position.length() < 1e-9, "held until then");
+        step(&rig, &mut state, &mut work, 0.5);
+        assert!((state.solids[0].position.y + 1.25).abs() < 1e-9, "{}", state.solids[0].position.y);
+    }
+}
+
+#[test]
+fn a_clip_that_ends_between_frames_is_baked_to_its_end() {
+    let scene = ball(&[(0.0, DVec3::ZERO), (1.01, DVec3::X)]);
+    let mut s = setup(paper(0.2, 0.6, 1.0 / 24.0), Timing::Timed, 10.0);
+    s.world.frames_per_second = Some(24.0);
+    let rig = Arc::new(rig(&scene, &s));
+    let (motion, _) = sinew_core::simulate::run(&rig, |_, _| true);
+    assert_eq!(motion.times().len(), 26);
+    assert!((motion.times()[25] - 1.01).abs() < 1e-12);
+    let mut session = Session::new(rig);
+    session.seek(1.01);
+    assert_eq!(session.sample(0), motion.frame(25)[0], "a session has the job's bits there, too");
+}

@@ -75,11 +75,9 @@ pub fn bake_file(
             output.display()
         )));
     }
-    if let Some(plot) =
-        request.plot.as_ref().filter(|p| same_file(p, &output) || same_file(p, &request.scene))
-    {
+    if let Some(plot) = request.plot.as_ref().filter(|p| p.extension().is_none_or(|e| e != "svg")) {
         return Err(JobError::Use(format!(
-            "{} is a scene; give the picture another name, such as {}",
+            "a picture is an .svg file; give it another name than {}, such as {}",
             plot.display(),
             plot.with_extension("svg").display()
         )));

@@ -49,7 +49,7 @@ pub fn simulate(
     if rig.solids.is_empty() {
         let why = match setup.bodies.is_empty() {
             true => {
-                "nothing moves in this clip, so there is nothing to simulate; name objects in a set-up file (see `sinew setup`)"
+                "there is nothing to simulate: no body is named, and nothing moves in the clip; add bodies (see `sinew setup`)"
             }
             false => {
                 "every body is \"animated\", so there is nothing to simulate; make one \"guided\" or \"free\""
@@ -113,10 +113,11 @@ pub fn simulate(
 /// Adds what fell short to the warnings; whether anything did.
 fn notice(rig: &sinew_core::rig::Rig, motion: &Motion, end: End, warnings: &mut Vec<String>) -> bool {
     let mut fell_short = false;
-    if end == End::NotArrived {
+    if let End::NotArrived { solid } = end {
         fell_short = true;
         warnings.push(format!(
-            "a \"path\" guide had not arrived after {} frames; raise its strength or base distance, or give the range",
+            "{} had not arrived at its last key after {} frames; raise its strength, speed or base distance, or give the range",
+            rig.solids[solid].label,
             motion.frames()
         ));
     }

@@ -122,9 +122,9 @@ fn track(rig: &Rig, motion: &Motion, also: Option<&Motion>, i: usize) -> Track {
         .unzip();
 
     // The path is that of the centre of mass; the node is what an animator sees.
-    let path = &rig.paths[solid.keys];
+    let path = &rig.paths[solid.hold.0];
     let back = solid.offset.to(&Placement::IDENTITY);
-    let place = |t: f64| path.placement(t).then(&back).position;
+    let place = |t: f64| rig.keyed(i, t).then(&back).position;
     let mut times: Vec<f64> = Vec::new();
     if target.is_some() {
         let (start, end) = (path.start(), path.end());

@@ -85,6 +85,12 @@ fn set_up(scene: &Path, a: &arguments::Setup) -> Result<(), JobError> {
         return Ok(());
     }
     let file = a.output.clone().unwrap_or_else(|| job::setup_beside(scene));
+    if file.extension().is_none_or(|e| e != "json") {
+        return Err(JobError::Use(format!(
+            "a set-up is a .json file; give it another name than {}",
+            file.display()
+        )));
+    }
     if file.exists() && !a.force {
         return Err(JobError::Use(format!(
             "{} is already there; --force overwrites it, -o FILE writes elsewhere, --json prints",
