@@ -93,7 +93,7 @@ fn say(place: &str, message: &str) -> String {
         ),
         ("missing field `sinew`", "the version is missing; write \"sinew\": 1 first"),
     ] {
-        if message.contains(technical) && !(technical == "expected value" && !place.contains("max_")) {
+        if message.contains(technical) && (technical != "expected value" || place.contains("max_")) {
             return said.to_string();
         }
     }
