@@ -38,13 +38,15 @@ impl Assembly {
         let mut mu = FIRST * scale;
         let mut growth = 2.0;
         let ended = |rounds, (opening, angle), ending| Outcome { rounds, opening, angle, ending };
-        for round in 0..MOST_ROUNDS {
+        let mut tried = 0;
+        while tried < MOST_ROUNDS {
             if goal.is_met(open) {
-                return ended(rounds + round, open, Ending::Closed);
+                return ended(rounds + tried, open, Ending::Closed);
             }
             if gradient <= STATIONARY * size * scale.sqrt() {
-                return ended(rounds + round, open, Ending::LeastSquares);
+                return ended(rounds + tried, open, Ending::LeastSquares);
             }
+            tried += 1;
             let foreseen = self.damped(bodies, mu);
             let turn = self.push.iter().fold(0.0_f64, |m, p| m.max(p.1.length()));
             let mut better = false;
@@ -80,7 +82,7 @@ impl Assembly {
         }
         // Rounding can keep the gradient from vanishing wholly.
         let settled = gradient <= 1e-6 * size * scale.sqrt();
-        ended(rounds + MOST_ROUNDS, open, if settled { Ending::LeastSquares } else { Ending::GaveUp })
+        ended(rounds + tried, open, if settled { Ending::LeastSquares } else { Ending::GaveUp })
     }
 
     /// Makes the matrix of the rows measured last; the length of `W J^T g` in the metric of mass, and the matrix's

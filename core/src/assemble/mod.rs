@@ -336,7 +336,10 @@ impl Assembly {
         let reference = if goal.nearest { poses(bodies) } else { Vec::new() };
         let outcome = self.close(joints, bodies, &keyed, goal, round);
         match goal.nearest && outcome.reached() {
-            true => self.approach(joints, bodies, &reference, keyed, goal),
+            true => {
+                let near = self.approach(joints, bodies, &reference, keyed, goal);
+                Outcome { rounds: outcome.rounds + near.rounds, ..near }
+            }
             false => outcome,
         }
     }

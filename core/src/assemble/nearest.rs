@@ -17,10 +17,17 @@ use crate::scene::Placement;
 use glam::DVec3;
 
 /// Most slides.
-const MOST_SLIDES: usize = 200;
+const MOST_SLIDES: usize = 500;
 
 /// The rest is nothing below this share of the distance.
 const NOTHING: f64 = 1e-9;
+
+/// A rest below this share that does not become less is nothing, too.
+const SETTLED: f64 = 1e-6;
+
+/// Distances that differ by less than this share are the same: joints are closed to a goal only, and what is left of
+/// them is in the distance. Then the rest decides.
+const SAME: f64 = 1e-7;
 
 /// Ropes this many goals short of their length count as taut.
 const TAUT: f64 = 10.0;
@@ -61,11 +68,17 @@ impl Assembly {
                 }
                 let closed = self.close(joints, bodies, &keyed, goal, |_, _, _| {});
                 let now = self::distance(bodies, reference);
-                // Half the rest's share of the gain would do; what is left to rounding is let pass.
-                nearer = closed.reached() && now <= distance - 1e-4 * reach * length + 1e-13 * distance;
+                let left = self.rest(joints, bodies, reference, &keyed, goal);
+                let same = (now - distance).abs() <= SAME * distance;
+                nearer = closed.reached()
+                    && match same {
+                        true => dot(bodies, &left, &left) < length,
+                        false => now < distance - 1e-4 * reach * length,
+                    };
                 if nearer {
                     distance = now;
                     outcome = Outcome { rounds: outcome.rounds + closed.rounds, ..closed };
+                    before = std::mem::replace(&mut rest, left);
                 } else {
                     restore(bodies, &from);
                     reach *= 0.5;
@@ -74,11 +87,14 @@ impl Assembly {
             if !nearer {
                 break;
             }
-            std::mem::swap(&mut before, &mut rest);
-            rest = self.rest(joints, bodies, reference, &keyed, goal);
             let bent = dot(bodies, &before, &before) - dot(bodies, &before, &rest);
             reach *= dot(bodies, &before, &before) / bent;
             reach = if bent > 0.0 && reach.is_finite() { reach.clamp(0.02, 10.0) } else { 1.0 };
+        }
+        self.look(joints, bodies, &keyed);
+        // Joints are closed to a goal only, which can keep the rest from vanishing wholly.
+        if dot(bodies, &rest, &rest).sqrt() <= SETTLED * distance.sqrt() {
+            outcome.ending = Ending::Nearest;
         }
         outcome
     }

@@ -57,3 +57,35 @@ impl Document {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gltf::ReadOptions;
+
+    const NODES: &str = r#"{"asset": {"version": "2.0"}, "nodes": [
+        {"name": "Plain", "scale": [2, 2, 2]},
+        {"name": "Sheared", "matrix": [1, 0, 0, 0, 1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1]}]}"#;
+
+    #[test]
+    fn a_pose_that_cannot_be_set_changes_nothing() {
+        let mut document =
+            Document::from_bytes(NODES.as_bytes(), "n.gltf", None, &ReadOptions::default()).unwrap();
+        let before = document.json().clone();
+        let fine = (0, DVec3::X, DQuat::IDENTITY);
+        for (bad, says) in [
+            ((1, DVec3::X, DQuat::IDENTITY), "sheared"),
+            ((2, DVec3::X, DQuat::IDENTITY), "no node 2"),
+            ((0, DVec3::X * 1e60, DQuat::IDENTITY), "finite"),
+        ] {
+            let error = document.set_pose(&[fine, bad]).unwrap_err().to_string();
+            assert!(error.contains(says), "{error}");
+            assert_eq!(*document.json(), before);
+        }
+        document.set_pose(&[fine]).unwrap();
+        assert_eq!(
+            document.json()["nodes"][0],
+            json!({"name": "Plain", "scale": [2, 2, 2], "translation": [1.0, 0.0, 0.0]})
+        );
+    }
+}

@@ -142,6 +142,13 @@ pub fn assemble_file(
     let mut warnings = document.warnings().to_vec();
     warnings.extend(of_setup.into_iter().chain(compiled.warnings));
     let fell_short = notice(&rig, &done, size, &mut warnings);
+    let near = done.endings.iter().filter(|e| nearest && **e == Ending::Closed).count();
+    if near > 0 {
+        let of = done.endings.len();
+        warnings.push(format!(
+            "at {near} of {of} frames the joints are closed, but perhaps not at the nearest pose"
+        ));
+    }
     let mut report = AssemblyReport {
         status: if fell_short { Status::FellShort } else { Status::Done },
         version: env!("CARGO_PKG_VERSION"),
