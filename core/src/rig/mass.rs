@@ -163,7 +163,7 @@ fn given(shape: Shape, place: &str) -> Result<Option<Primitive>, SetupError> {
     Ok(Some(p))
 }
 
-/// Half the mean distance to the children, or to the parent, or to nothing: a size for bones and empties.
+/// A quarter of the mean distance to the children (limbs are about half as thick as they are long), or to the parent, or to nothing: a size for bones and empties.
 fn reach_of_children(scene: &Scene, pose: &Pose, children: &[Vec<usize>], node: usize) -> f64 {
     let at = |i: usize| pose.world(i).translation;
     let mut lengths: Vec<f64> =
@@ -173,6 +173,6 @@ fn reach_of_children(scene: &Scene, pose: &Pose, children: &[Vec<usize>], node: 
     }
     match lengths.len() {
         0 => 0.5,
-        n => 0.5 * lengths.iter().sum::<f64>() / n as f64,
+        n => 0.25 * lengths.iter().sum::<f64>() / n as f64,
     }
 }

@@ -25,9 +25,9 @@ pub fn bake(r: &Report) -> String {
     let shot = (r.frames.saturating_sub(1)) as f64 / r.frames_per_second;
     _ = writeln!(
         text,
-        "{}: clip \"{}\" guided {} of {} bodies, {} frames at {} fps ({shot:.2} s)",
+        "{}: {} guided {} of {} bodies, {} frames at {} fps ({shot:.2} s)",
         r.scene,
-        r.clip,
+        if r.clip.is_empty() { "no clip".to_string() } else { format!("clip \"{}\"", r.clip) },
         r.bodies.iter().filter(|b| b.guided).count(),
         r.bodies.len(),
         r.frames,
