@@ -5,7 +5,8 @@
 //! that into curves for the host's channels.
 //!
 //! Underneath: [`curve`] (animator splines), [`rotation`] (unit quaternions), [`shape`] (mass and inertia),
-//! [`guide`] (targets on paths), [`actuator`] (limited strength towards them), [`dynamics`] (motion of one solid).
+//! [`guide`] (targets on paths), [`actuator`] (limited strength towards them), [`dynamics`] (motion of one solid),
+//! [`joint`] (what holds two together), [`assemble`] (putting all of them together), [`solve`] (sparse systems).
 //!
 //! Inside this crate everything is SI, right-handed, Y up, seconds, radians, quaternions xyzw, f64. Units and
 //! axes are converted once, where files and hosts are read.

@@ -263,3 +263,16 @@ fn long_and_heavy_chains_neither_open_nor_explode() {
         assert!(most < 0.01 * scale, "{links} links, {load} kg gained {} of the energy", most / scale);
     }
 }
+
+#[test]
+fn what_the_scratch_remembers_makes_no_difference() {
+    let (scene, setup) = chain(12, JointKind::Pin, true);
+    let rig = rig(&scene, &setup);
+    let (mut kept, mut anew) = (State::new(&rig), State::new(&rig));
+    let mut work = Workspace::new(&rig);
+    for _ in 0..200 {
+        step(&rig, &mut kept, &mut work, 1.0 / 96.0);
+        step(&rig, &mut anew, &mut Workspace::new(&rig), 1.0 / 96.0);
+        assert_eq!(kept, anew);
+    }
+}

@@ -21,13 +21,18 @@ pub struct Constraints {
     before: Vec<SolidState>,
     /// Displacement and rotation vector of each body by the joints so far.
     pushed: Vec<(DVec3, DVec3)>,
+    /// Scene time for which rows and factor stand, with the bodies where they are in `bodies`: the end of a step is
+    /// mostly the start of the next.
+    stands_at: Option<f64>,
+    /// Whether a joint has slack, so that its rows depend on where bodies are heading.
+    slack: bool,
 }
 
 /// Solves per step; the openings shrink by a factor of ten to a thousand with each.
 const MOST_SOLVES: usize = 12;
 
 /// Openings below this share of the bodies' size, and angles below this (rad), are closed.
-const CLOSED: f64 = 1e-10;
+const CLOSED: f64 = 1e-8;
 
 impl Constraints {
     /// Room for a rig's joints.
@@ -46,6 +51,8 @@ impl Constraints {
             bodies,
             before: Vec::with_capacity(rig.solids.len()),
             pushed: vec![(DVec3::ZERO, DVec3::ZERO); rig.solids.len()],
+            stands_at: None,
+            slack: rig.joints.iter().any(|j| j.kind.firm() != j.kind),
         }
     }
 
@@ -67,16 +74,22 @@ pub fn constrain(rig: &Rig, state: &mut State, work: &mut Workspace, from: f64, 
     if h <= 0.0 {
         return true;
     }
-    for (body, before) in c.bodies.iter_mut().zip(&c.before) {
-        body.placement = before.placement();
+    let stands = c.stands_at == Some(from)
+        && !c.slack
+        && c.bodies.iter().zip(&c.before).all(|(body, before)| body.placement == before.placement());
+    c.stands_at = None;
+    if !stands {
+        for (body, before) in c.bodies.iter_mut().zip(&c.before) {
+            body.placement = before.placement();
+        }
+        let free: &[SolidState] = &state.solids;
+        c.assembly.measure_ahead(
+            &rig.joints,
+            |end| place(rig, end, &c.before, from),
+            |end| place(rig, end, free, to),
+        );
+        c.assembly.factor(&c.bodies);
     }
-    let free: &[SolidState] = &state.solids;
-    c.assembly.measure_ahead(
-        &rig.joints,
-        |end| place(rig, end, &c.before, from),
-        |end| place(rig, end, free, to),
-    );
-    c.assembly.factor(&c.bodies);
     c.pushed.fill((DVec3::ZERO, DVec3::ZERO));
 
     // positions
@@ -138,6 +151,9 @@ pub fn constrain(rig: &Rig, state: &mut State, work: &mut Workspace, from: f64, 
             *s = SolidState { quarantined: true, velocity: DVec3::ZERO, momentum: DVec3::ZERO, ..*before };
             finite = false;
         }
+    }
+    if finite {
+        c.stands_at = Some(to);
     }
     closed && finite
 }
