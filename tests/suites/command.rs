@@ -227,7 +227,7 @@ fn exit_codes_tell_use_from_input_from_disk() {
         (3, &["bake", "broken.glb"], "broken.glb"),
         (3, &["bake", "hop.gltf", "--clip", "Hip"], "did you mean \"Hop\"?"),
         (3, &["bake", "hop.gltf", "--frames", "9", "3"], "frames"),
-        (3, &["bake", "hop.gltf", "-o", "out.fbx"], ".glb"),
+        (2, &["bake", "hop.gltf", "-o", "out.fbx"], ".glb"),
         (4, &["bake", "absent.glb"], "absent.glb"),
         (4, &["bake", "hop.gltf", "-o", "no/such/folder.glb"], "no/such"),
         (4, &["bake", "hop.gltf", "--setup", "absent.json"], "absent.json"),

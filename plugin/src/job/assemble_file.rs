@@ -1,6 +1,6 @@
 //! A broken or roughly posed file in, the same file put together by its joints out.
 
-use super::bake_file::{free_clip_name, same_file};
+use super::bake_file::{check_output, free_clip_name, same_file};
 use super::{JobError, LoadedSetup, Progress, SetupSource, Stage, Status, default_output, load_setup};
 use crate::gltf::{ClipToAdd, Document, ReadOptions};
 use serde::Serialize;
@@ -109,6 +109,7 @@ pub fn assemble_file(
         let output = output.display();
         return Err(JobError::Use(format!("{output} is the scene itself; give another name with -o")));
     }
+    check_output(&output)?;
     let mut tell = |p: Progress| if progress(p) { Ok(()) } else { Err(JobError::Cancelled) };
     tell(Progress::begin(Stage::Open))?;
     let mut document = Document::open(&request.scene, &request.read)?;

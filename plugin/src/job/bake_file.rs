@@ -63,6 +63,18 @@ pub fn default_output(scene: &Path) -> PathBuf {
     scene.with_extension(format!("sinew.{extension}"))
 }
 
+/// Refuses a name that says no format, before any work is done.
+pub(super) fn check_output(output: &Path) -> Result<(), JobError> {
+    let ending = output.extension().map(|e| e.to_string_lossy().to_ascii_lowercase());
+    match ending.as_deref() {
+        Some("gltf" | "glb") => Ok(()),
+        _ => Err(JobError::Use(format!(
+            "{} must end in .gltf or .glb, which says what to write",
+            output.display()
+        ))),
+    }
+}
+
 /// Opens, simulates, bakes and saves. `progress` returns whether to go on; a cancelled job writes nothing.
 pub fn bake_file(
     request: &BakeRequest,
@@ -75,6 +87,7 @@ pub fn bake_file(
             output.display()
         )));
     }
+    check_output(&output)?;
     if let Some(plot) = request.plot.as_ref().filter(|p| p.extension().is_none_or(|e| e != "svg")) {
         return Err(JobError::Use(format!(
             "a picture is an .svg file; give it another name than {}, such as {}",
