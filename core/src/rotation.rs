@@ -62,12 +62,6 @@ pub fn renormalize(q: DQuat) -> DQuat {
     q * (1.5 - 0.5 * q.length_squared())
 }
 
-/// `q` or `-q`, whichever is nearer to `reference`: the same rotation without a jump in the curve.
-#[inline]
-pub fn near(q: DQuat, reference: DQuat) -> DQuat {
-    if q.dot(reference) < 0.0 { -q } else { q }
-}
-
 /// Spherical interpolation, the short way round, at constant angular speed.
 #[inline]
 pub fn slerp(a: DQuat, b: DQuat, u: f64) -> DQuat {

@@ -106,7 +106,7 @@ fn lines_with(text: &str, is_bad: impl Fn(&str) -> bool) -> Vec<String> {
         .collect()
 }
 
-/// Whether `line` has `home` where a path begins: `shared/work/x` and `https://host/work/` are no machine's paths.
+/// Whether `line` has `home` where a path begins: a folder of that name further in, or on a server, is no machine's path.
 fn starts_a_path(line: &str, home: &str) -> bool {
     let before_is_free = |at: usize| {
         !line[..at].chars().next_back().is_some_and(|c| c.is_alphanumeric() || "._-~/}$".contains(c))

@@ -179,11 +179,11 @@ impl Path {
         self.at(i, time)
     }
 
-    /// End of span `i` and its bounds on speed (per second): metres, radians.
+    /// End of span `i` (s) and its bound on turning, rad/s.
     #[inline]
-    pub fn bound(&self, i: usize) -> (f64, f64, f64) {
+    pub fn bound(&self, i: usize) -> (f64, f64) {
         let s = &self.spans[i];
-        (s.end, s.fastest, s.fastest_turn)
+        (s.end, s.fastest_turn)
     }
 
     /// Whether a stepped key lies between a place in span `from` and one in span `to`.
@@ -205,17 +205,6 @@ impl Path {
     /// Bounds on speed over the whole path: m/s, rad/s.
     pub fn fastest(&self) -> (f64, f64) {
         self.spans.iter().fold((0.0, 0.0), |m, s| (m.0.max(s.fastest), m.1.max(s.fastest_turn)))
-    }
-
-    /// The path's bounding box in position.
-    pub fn bounds(&self) -> (DVec3, DVec3) {
-        self.spans.iter().fold(
-            (DVec3::splat(f64::INFINITY), DVec3::splat(f64::NEG_INFINITY)),
-            |(lo, hi), s| {
-                let (a, b) = (s.at(s.start).position, s.at(s.end).position);
-                (lo.min(a).min(b), hi.max(a).max(b))
-            },
-        )
     }
 
     /// Velocity (m/s) and angular velocity (rad/s, world) as the path leaves `time`.
@@ -436,7 +425,8 @@ mod tests {
         for i in 0..1000 {
             let (t, dt) = (PI * f64::from(i) / 1000.0, PI / 1000.0);
             hint = path.seek(hint, t);
-            let (end, v, w) = path.bound(hint);
+            let (end, w) = path.bound(hint);
+            let v = path.spans[hint].fastest;
             if t + dt < end {
                 let (a, b) = (path.placement(t), path.placement(t + dt));
                 assert!((b.position - a.position).length() <= v * dt * (1.0 + 1e-9));

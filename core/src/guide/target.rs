@@ -39,7 +39,7 @@ pub struct Target {
     pub span: usize,
 }
 
-/// How far ahead a target may be: 1 on the metric below is the base distance.
+/// How far ahead a target may be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reach {
     /// Metres.
@@ -65,20 +65,7 @@ const SEARCH_TOLERANCE: f64 = 1e-7;
 const MOST_SEARCH_STEPS: usize = 200;
 
 impl Tracker {
-    /// Distance of a body from a point of the path in units of the base distance.
-    #[inline]
-    pub fn metric(&self, reach: Reach, body: &Placement, point: &Placement) -> f64 {
-        let mut metric = 0.0_f64;
-        if self.position {
-            metric = (point.position - body.position).length() / reach.distance;
-        }
-        if self.orientation {
-            metric = metric.max(rotation::distance(point.rotation, body.rotation) / reach.angle);
-        }
-        metric
-    }
-
-    /// Whether a body is within the base distance of a point: the metric is at most 1, without computing an angle.
+    /// Whether a body is within the base distance and angle of a point, without computing an angle.
     #[inline]
     pub fn within(&self, reach: Reach, body: &Placement, point: &Placement) -> bool {
         (!self.position
@@ -104,7 +91,7 @@ impl Tracker {
             if t >= limit {
                 break;
             }
-            let (end, _, fastest_turn) = path.bound(span);
+            let (end, fastest_turn) = path.bound(span);
             // Only what may have been reached is looked at again.
             if self.position && distance_safe <= t {
                 let gap = reach.distance - (path.position_at(span, t) - body.position).length();

@@ -87,12 +87,4 @@ impl Kind {
             other => other,
         }
     }
-
-    /// The most rows it can have.
-    pub fn rows(self) -> usize {
-        match self {
-            Kind::Directions(locked) => locked.iter().filter(|l| **l).count(),
-            Kind::Distance { .. } => 1,
-        }
-    }
 }

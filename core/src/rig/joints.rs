@@ -1,6 +1,5 @@
 //! Joints of a set-up, compiled: names become ends, nodes become frames in the ends' own terms.
 
-use super::Rig;
 use super::compile::Compiler;
 use crate::joint::{End, Joint, Kind};
 use crate::rotation;
@@ -109,12 +108,5 @@ fn towards(axis: DVec3) -> DQuat {
         true => rotation::exp(across.normalize() * angle),
         false if axis.x < 0.0 => rotation::exp(DVec3::Y * std::f64::consts::PI),
         false => DQuat::IDENTITY,
-    }
-}
-
-impl Rig {
-    /// The joint of that name.
-    pub fn joint(&self, name: &str) -> Option<usize> {
-        self.joints.iter().position(|j| j.name == name)
     }
 }

@@ -151,11 +151,6 @@ impl BlockCholesky {
         }
     }
 
-    /// Blocks of the factor below its diagonal: the fill-in counted in.
-    pub fn blocks(&self) -> usize {
-        self.below.len()
-    }
-
     /// Factors a matrix of the structure that was analysed.
     pub fn factor(&mut self, matrix: &BlockMatrix) {
         let n = self.order.len();
