@@ -46,12 +46,9 @@ fn chain(links: usize, kind: JointKind) -> (Scene, Setup) {
         setup.bodies.push(body);
         let before = if i == 0 { "world".into() } else { format!("Link {}", i - 1) };
         setup.joints.push(Joint {
-            name: None,
-            kind,
-            between: [before, format!("Link {i}")],
             at: Some(At::Node(format!("End {i}"))),
             axis: (kind == JointKind::Pin).then_some([0.0, 0.0, 1.0]),
-            length: None,
+            ..Joint::new(kind, [&before, &format!("Link {i}")])
         });
     }
     (scene, setup)

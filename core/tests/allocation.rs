@@ -69,14 +69,7 @@ fn everything(count: usize) -> (Scene, Setup) {
         setup.bodies.push(body);
     }
     for (a, b) in [(10, 21), (21, 32), (32, 43), (10, 43)] {
-        setup.joints.push(Joint {
-            name: None,
-            kind: JointKind::Universal,
-            between: [format!("N{a}"), format!("N{b}")],
-            at: None,
-            axis: None,
-            length: None,
-        });
+        setup.joints.push(Joint::new(JointKind::Universal, [&format!("N{a}"), &format!("N{b}")]));
     }
     scene.clips.push(clip);
     (scene, setup)

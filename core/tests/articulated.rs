@@ -26,12 +26,9 @@ fn chain(links: usize, kind: JointKind, hung: bool) -> (Scene, Setup) {
         if i > 0 || hung {
             let left = if i == 0 { "world".to_string() } else { format!("Rod {}", i - 1) };
             setup.joints.push(Joint {
-                name: None,
-                kind,
-                between: [left, format!("Rod {i}")],
                 at: Some(At::Node(format!("End {i}"))),
                 axis: (kind == JointKind::Pin).then_some([0.0, 0.0, 1.0]),
-                length: None,
+                ..Joint::new(kind, [&left, &format!("Rod {i}")])
             });
         }
     }
@@ -137,11 +134,9 @@ fn a_rope_holds_when_it_is_taut() {
     setup.bodies[0].velocity = Some([0.0, 0.0, 1.0]);
     setup.joints.push(Joint {
         name: Some("rope".into()),
-        kind: JointKind::Rope,
-        between: ["world".into(), "Rod 0".into()],
         at: Some(At::Nodes(["End 0".into(), "Rod 0".into()])),
-        axis: None,
         length: Some(2.0),
+        ..Joint::new(JointKind::Rope, ["world", "Rod 0"])
     });
     let rig = rig(&scene, &setup);
     let mut state = State::new(&rig);

@@ -125,12 +125,8 @@ proptest! {
             let kinds = [JointKind::Universal, JointKind::Pin, JointKind::Fixed, JointKind::Rope, JointKind::Distance];
             for (k, pair) in setup.bodies.windows(2).enumerate() {
                 setup.joints.push(Joint {
-                    name: None,
-                    kind: kinds[k % kinds.len()],
-                    between: [pair[0].node.clone(), pair[1].node.clone()],
-                    at: None,
-                    axis: None,
                     length: Some(numbers[k].abs()).filter(|l| l.is_finite()),
+                    ..Joint::new(kinds[k % kinds.len()], [&pair[0].node, &pair[1].node])
                 });
             }
         }

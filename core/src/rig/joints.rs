@@ -74,7 +74,8 @@ impl Compiler<'_> {
             JointKind::Plane => Kind::PLANE,
             JointKind::Fixed => Kind::FIXED,
             JointKind::Distance => Kind::Distance { least: length, most: length },
-            JointKind::Rope => Kind::Distance { least: 0.0, most: length },
+            JointKind::Rope | JointKind::InsideSphere => Kind::Distance { least: 0.0, most: length },
+            other => return Err(SetupError::new(place, format!("{other:?} cannot be simulated yet"))),
         })
     }
 

@@ -1,5 +1,6 @@
 //! Joints as an animator writes them.
 
+use super::Keyable;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -19,12 +20,154 @@ pub struct Joint {
     /// and closes. Default: the origin of the second object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<At>,
+    /// Its frames, one in each object's own space, instead of `at` and `axis`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frames: Option<[JointFrame; 2]>,
     /// Its main axis, in the world, as the scene is at the first frame. Default: the x axis of `at`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub axis: Option<[f64; 3]>,
-    /// `distance` and `rope`: the length, scene units. Default: the distance at the first frame.
+    /// `distance` and `rope`: the length; `inside_sphere`: the radius; scene units. Default: the distance at the first
+    /// frame.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub length: Option<f64>,
+    /// `screw`: how far one turn carries, scene units; negative for a left-handed thread. Default 0.01.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pitch: Option<f64>,
+    /// `inside_box`: the sides of the box along the joint's axes, scene units.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<[f64; 3]>,
+    /// `segment` and `curve`: the points it runs through, in the first object's space, scene units. Two make a segment.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub points: Vec<[f64; 3]>,
+    /// `curve`: whether it runs back to its first point.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub closed: bool,
+    /// `surface`: the node whose mesh it is; it moves with the first object.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mesh: Option<String>,
+    /// Sliding along the main axis, scene units: limits, rest, spring. `screw`: limits only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slide: Option<Direction>,
+    /// Turning about the main axis, degrees: limits, rest, spring.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_deg: Option<Direction>,
+    /// Tilting the main axis, for joints that leave all rotations free: how far, and what brings it back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub swing_deg: Option<Swing>,
+    /// Makes what the joint holds give way like a spring.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub give: Option<Give>,
+    /// Breaks under more than this, N.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub break_force: Option<f64>,
+    /// Breaks under more than this, N m.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub break_torque: Option<f64>,
+    /// Whether it holds: 1, or 0 to let go. Keyable. Default 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<Keyable>,
+    /// When it is switched on, it holds the two as they are then, instead of pulling them to where they were at the
+    /// first frame.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub grab: bool,
+}
+
+impl Joint {
+    /// A joint of a kind at the origin of the second object, everything else by default.
+    pub fn new(kind: JointKind, between: [&str; 2]) -> Joint {
+        Joint {
+            name: None,
+            kind,
+            between: between.map(String::from),
+            at: None,
+            frames: None,
+            axis: None,
+            length: None,
+            pitch: None,
+            size: None,
+            points: Vec::new(),
+            closed: false,
+            mesh: None,
+            slide: None,
+            turn_deg: None,
+            swing_deg: None,
+            give: None,
+            break_force: None,
+            break_torque: None,
+            on: None,
+            grab: false,
+        }
+    }
+}
+
+/// A frame in the space of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JointFrame {
+    /// Its origin, scene units.
+    #[serde(default)]
+    pub position: [f64; 3],
+    /// Its rotation, a quaternion x, y, z, w. The main axis is its x axis.
+    #[serde(default = "no_rotation")]
+    pub rotation: [f64; 4],
+}
+
+fn no_rotation() -> [f64; 4] {
+    [0.0, 0.0, 0.0, 1.0]
+}
+
+/// What happens along, or about, the main axis where the joint leaves it free. Degrees where it turns.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Direction {
+    /// Least and most, from where the two frames meet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<[f64; 2]>,
+    /// Where it is held: exactly, or by the spring if there is one. Keyable.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rest: Option<Keyable>,
+    /// Of the spring to `rest`: N/m, or N m/rad. Keyable.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stiffness: Option<Keyable>,
+    /// Of the spring: N s/m, or N m s/rad. Keyable. Default 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub damping: Option<Keyable>,
+    /// The most that the spring, or the hold, pulls: N, or N m. Default: no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub strength: Option<f64>,
+}
+
+/// How far the main axis tilts, and what brings it back.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Swing {
+    /// Half the opening of the cone about y and about z: an ellipse. Each above 0 and below 180.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cone: Option<[f64; 2]>,
+    /// Of the spring to the middle, N m/rad. Keyable.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stiffness: Option<Keyable>,
+    /// N m s/rad. Keyable. Default 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub damping: Option<Keyable>,
+}
+
+/// How what a joint holds gives way.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Give {
+    /// N/m. Keyable. Default: does not give way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stiffness: Option<Keyable>,
+    /// N s/m. Keyable. Default 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub damping: Option<Keyable>,
+    /// N m/rad, for rotations that it holds. Keyable. Default: does not give way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_stiffness: Option<Keyable>,
+    /// N m s/rad. Keyable. Default 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_damping: Option<Keyable>,
 }
 
 /// Where a joint is.
@@ -49,6 +192,8 @@ pub enum JointKind {
     Cylindrical,
     /// Slides along the main axis.
     Prismatic,
+    /// Turns about the main axis and slides along it by as much as it turns.
+    Screw,
     /// A point on the line of the main axis.
     BallSocket,
     /// A point on the plane across the main axis.
@@ -61,4 +206,14 @@ pub enum JointKind {
     Distance,
     /// At most so far apart.
     Rope,
+    /// A point between two points of the first object.
+    Segment,
+    /// A point on a curve of the first object.
+    Curve,
+    /// A point on the surface of the first object.
+    Surface,
+    /// A point inside a ball around the joint.
+    InsideSphere,
+    /// A point inside a box around the joint.
+    InsideBox,
 }

@@ -9,13 +9,15 @@ mod joint;
 mod keyable;
 mod preset;
 mod read;
+mod solver;
 pub(crate) mod through;
 
 pub use automatic::{Choice, automatic, choose_clip, explain};
-pub use joint::{At, Joint, JointKind};
+pub use joint::{At, Direction, Give, Joint, JointFrame, JointKind, Swing};
 pub use keyable::{Between, Keyable, Keys};
 pub use preset::{Preset, Resolved};
 pub use read::{SetupError, from_json, nearest, schema, to_json};
+pub use solver::{Solver, Tier};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -88,6 +90,9 @@ pub struct World {
     /// Frames per second of the bake. Default: the scene's, or 24 where a format has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frames_per_second: Option<f64>,
+    /// How joints are solved.
+    #[serde(skip_serializing_if = "Solver::is_default")]
+    pub solver: Solver,
 }
 
 impl Default for World {
@@ -101,6 +106,7 @@ impl Default for World {
             substeps: 4,
             uneven_substeps: false,
             frames_per_second: None,
+            solver: Solver::default(),
         }
     }
 }

@@ -98,11 +98,10 @@ impl Reader<'_> {
         let [here, there] = found.at.map(|n| self.reference(n));
         Some(Joint {
             name: Some(self.reference(node)),
-            kind,
-            between: [self.reference(a), self.reference(b)],
             at: Some(if here == there { At::Node(here) } else { At::Nodes([here, there]) }),
             axis,
             length,
+            ..Joint::new(kind, [&self.reference(a), &self.reference(b)])
         })
     }
 }
