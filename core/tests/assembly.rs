@@ -29,12 +29,8 @@ fn net(w: usize, h: usize) -> (Vec<Body>, Vec<Joint>) {
             for (dx, dy) in [(1, 0), (0, 1)] {
                 if x + dx < w && y + dy < h {
                     let half = DVec3::new(dx as f64, dy as f64, 0.0) * 0.5;
-                    joints.push(Joint {
-                        name: format!("{x},{y}"),
-                        ends: [End::Solid(y * w + x), End::Solid((y + dy) * w + x + dx)],
-                        frames: [at(half), at(-half)],
-                        kind: Kind::UNIVERSAL,
-                    });
+                    let ends = [End::Solid(y * w + x), End::Solid((y + dy) * w + x + dx)];
+                    joints.push(Joint::new(format!("{x},{y}"), ends, [at(half), at(-half)], Kind::UNIVERSAL));
                 }
             }
         }
@@ -116,7 +112,7 @@ fn corrections_conserve_momentum() {
 }
 
 fn pin(name: &str, ends: [End; 2], points: [DVec3; 2], kind: Kind) -> Joint {
-    Joint { name: name.into(), ends, frames: points.map(at), kind }
+    Joint::new(name, ends, points.map(at), kind)
 }
 
 /// A body of one metre along x.

@@ -123,6 +123,12 @@ impl Cached {
         }
         self.response
     }
+
+    /// Displacement and velocity per constant acceleration over the last step, s^2 and s.
+    #[inline]
+    pub fn yields(&self) -> (f64, f64) {
+        (self.response.g, self.response.b)
+    }
 }
 
 /// Moves a mass for `h` seconds: returns the displacement and the new velocity, and stores the action.

@@ -16,9 +16,11 @@
 
 mod least_squares;
 mod nearest;
+mod structure;
 
-use crate::dynamics::top::Axes;
-use crate::joint::{End, Joint, Rows};
+pub use structure::{Mobility, Structure};
+
+use crate::joint::{Aim, End, Joint, Kind, Rows};
 use crate::rotation;
 use crate::scene::Placement;
 use crate::solve::{BlockCholesky, BlockMatrix, MOST};
@@ -103,9 +105,11 @@ const PROGRESS: f64 = 0.999;
 /// The structure of a set of joints and the room to solve it. Solving allocates nothing.
 #[derive(Clone, Debug)]
 pub struct Assembly {
-    ends: Vec<[Option<usize>; 2]>,
-    /// For every pair of the matrix: which ends of the two joints are the same body.
-    shared: Vec<Vec<(usize, usize)>>,
+    structure: Structure,
+    /// What each joint is held to, and whether it holds at all.
+    aims: Vec<Aim>,
+    held: Vec<bool>,
+    mobility: Vec<Mobility>,
     rows: Vec<Rows>,
     matrix: BlockMatrix,
     factor: BlockCholesky,
@@ -124,40 +128,14 @@ pub struct Assembly {
 impl Assembly {
     /// Analyses the joints between `bodies` solids. Keyed nodes and the world couple nothing.
     pub fn new(joints: &[Joint], bodies: usize) -> Assembly {
-        let solid = |end: End| match end {
-            End::Solid(s) => Some(s),
-            End::World | End::Keys(_) => None,
-        };
-        let ends: Vec<[Option<usize>; 2]> = joints.iter().map(|j| j.ends.map(solid)).collect();
-        let mut at = vec![Vec::new(); bodies];
-        for (j, ends) in ends.iter().enumerate() {
-            for (e, body) in ends.iter().enumerate() {
-                if let Some(body) = body {
-                    at[*body].push((j, e));
-                }
-            }
-        }
-        let mut pairs: Vec<((usize, usize), (usize, usize))> = Vec::new();
-        for list in &at {
-            for (k, &(i, ei)) in list.iter().enumerate() {
-                for &(j, ej) in &list[..k] {
-                    if i != j {
-                        let ((i, ei), (j, ej)) = if i > j { ((i, ei), (j, ej)) } else { ((j, ej), (i, ei)) };
-                        pairs.push(((i, j), (ei, ej)));
-                    }
-                }
-            }
-        }
-        pairs.sort_unstable();
-        let mut distinct: Vec<(usize, usize)> = pairs.iter().map(|p| p.0).collect();
-        distinct.dedup();
-        let shared =
-            distinct.iter().map(|d| pairs.iter().filter(|p| p.0 == *d).map(|p| p.1).collect()).collect();
-        let matrix = BlockMatrix::new(joints.len(), distinct);
+        let structure = Structure::new(joints, bodies);
+        let matrix = BlockMatrix::new(joints.len(), structure.pairs.clone());
         let factor = BlockCholesky::new(&matrix);
         Assembly {
-            ends,
-            shared,
+            structure,
+            aims: vec![Aim::default(); joints.len()],
+            held: joints.iter().map(holds_firmly).collect(),
+            mobility: vec![Mobility::NONE; bodies],
             rows: vec![Rows::default(); joints.len()],
             matrix,
             factor,
@@ -170,16 +148,31 @@ impl Assembly {
         }
     }
 
+    /// Says what a joint is held to, and whether it holds. Springs never do: a pose is closed without them.
+    pub fn hold(&mut self, joints: &[Joint], j: usize, aim: Aim, holds: bool) {
+        self.aims[j] = aim;
+        self.held[j] = holds && holds_firmly(&joints[j]);
+    }
+
     /// Measures every joint: rows and errors at the given placements, which are then to be made up for. Returns the
     /// largest opening and angle.
     pub fn measure(&mut self, joints: &[Joint], place: impl Fn(End) -> Placement) -> (f64, f64) {
         let mut worst = (0.0_f64, 0.0_f64);
         for (j, joint) in joints.iter().enumerate() {
-            self.rows[j] = Rows::new(joint, &joint.ends.map(&place));
-            let (opening, angle) = self.rows[j].opening(joint.kind);
+            self.open[j] = (0.0, 0.0);
+            self.rows[j].count = 0;
+            if !self.held[j] {
+                continue;
+            }
+            let rows = Rows::new(joint, &joint.ends.map(&place), &self.aims[j]);
+            if joint.kind.one_sided() && rows.error[0] <= 0.0 {
+                continue; // within its range
+            }
+            let (opening, angle) = rows.opening(joint.kind);
             self.open[j] = (opening, angle);
             worst = (worst.0.max(opening), worst.1.max(angle));
-            self.wanted[j] = self.rows[j].error.map(|e| -e);
+            self.wanted[j] = rows.error.map(|e| -e);
+            self.rows[j] = rows;
         }
         worst
     }
@@ -189,54 +182,13 @@ impl Assembly {
         &self.open
     }
 
-    /// Takes the rows from the placements `rows_at` and, for ropes, from where the bodies are heading: a rope that is
-    /// slack there has no row, one that is taut there has one even if it is still slack here.
-    pub fn measure_ahead(
-        &mut self,
-        joints: &[Joint],
-        rows_at: impl Fn(End) -> Placement,
-        heading: impl Fn(End) -> Placement,
-    ) {
-        for (j, joint) in joints.iter().enumerate() {
-            let active = Rows::new(joint, &joint.ends.map(&heading)).count > 0;
-            let firm = if active { joint.kind.firm() } else { joint.kind };
-            self.rows[j] = match active {
-                true => Rows::of(firm, &joint.frames, &joint.ends.map(&rows_at)),
-                false => Rows::default(),
-            };
-        }
-    }
-
-    /// Errors at the given placements, to be made up for along the rows there are. Returns the largest opening and
-    /// angle among the joints that have rows.
-    pub fn aim(&mut self, joints: &[Joint], place: impl Fn(End) -> Placement) -> (f64, f64) {
-        let mut worst = (0.0_f64, 0.0_f64);
-        for (j, joint) in joints.iter().enumerate() {
-            self.wanted[j] = [0.0; MOST];
-            self.open[j] = (0.0, 0.0);
-            if self.rows[j].count == 0 {
-                continue;
-            }
-            let now = Rows::new(joint, &joint.ends.map(&place));
-            if now.count == 0 {
-                continue; // slack by now
-            }
-            let (opening, angle) = now.opening(joint.kind);
-            self.open[j] = (opening, angle);
-            worst = (worst.0.max(opening), worst.1.max(angle));
-            self.wanted[j] = now.error.map(|e| -e);
-        }
-        worst
-    }
-
     /// Aims at taking away the rates at which joints open: `rate(end)` is velocity and angular velocity of an end.
     pub fn aim_at_rates(&mut self, joints: &[Joint], rate: impl Fn(End) -> (DVec3, DVec3)) {
         for (j, joint) in joints.iter().enumerate() {
             let rates = joint.ends.map(&rate);
             let rows = &self.rows[j];
             self.wanted[j] = std::array::from_fn(|r| {
-                let of =
-                    |e: usize| rows.on[e][r].linear.dot(rates[e].0) + rows.on[e][r].angular.dot(rates[e].1);
+                let of = |e: usize| rows.on[e][r].rate(rates[e].0, rates[e].1);
                 if r < rows.count { -(of(0) + of(1)) } else { 0.0 }
             });
         }
@@ -250,45 +202,10 @@ impl Assembly {
 
     /// Makes the matrix `J W J^T` of the rows measured last.
     fn fill(&mut self, bodies: &[Body]) {
-        // W J^T of a row at one end.
-        let moved = |body: usize, row: &crate::joint::Row, axes: &Axes| {
-            let b = &bodies[body];
-            (row.linear * b.per_mass, axes.scale(row.angular, b.per_inertia))
-        };
-        for (j, rows) in self.rows.iter().enumerate() {
-            self.matrix.rows[j] = rows.count;
-            let block = &mut self.matrix.diagonal[j];
-            *block = [[0.0; MOST]; MOST];
-            for (e, body) in self.ends[j].iter().enumerate() {
-                let Some(body) = *body else { continue };
-                let axes = Axes::new(bodies[body].placement.rotation, bodies[body].per_inertia);
-                for r in 0..rows.count {
-                    let (v, w) = moved(body, &rows.on[e][r], &axes);
-                    for (c, row) in rows.on[e][..=r].iter().enumerate() {
-                        let value = v.dot(row.linear) + w.dot(row.angular);
-                        block[r][c] += value;
-                        if c < r {
-                            block[c][r] += value;
-                        }
-                    }
-                }
-            }
+        for (m, b) in self.mobility.iter_mut().zip(bodies) {
+            *m = Mobility::of(b.per_mass, b.placement.rotation, b.per_inertia);
         }
-        for (k, &(i, j)) in self.matrix.pairs.iter().enumerate() {
-            let block = &mut self.matrix.coupling[k];
-            *block = [[0.0; MOST]; MOST];
-            for &(ei, ej) in &self.shared[k] {
-                let Some(body) = self.ends[i][ei] else { continue };
-                let axes = Axes::new(bodies[body].placement.rotation, bodies[body].per_inertia);
-                for r in 0..self.rows[i].count {
-                    let (v, w) = moved(body, &self.rows[i].on[ei][r], &axes);
-                    for c in 0..self.rows[j].count {
-                        let row = &self.rows[j].on[ej][c];
-                        block[r][c] += v.dot(row.linear) + w.dot(row.angular);
-                    }
-                }
-            }
-        }
+        self.structure.fill(&mut self.matrix, &self.rows, &self.mobility);
     }
 
     /// The corrections of all bodies, displacement and rotation vector, that do what was aimed at, to first order,
@@ -303,20 +220,11 @@ impl Assembly {
     /// `W J^T` of the multipliers, as displacements and rotation vectors. Returns its square in the metric of mass.
     fn spread(&mut self, bodies: &[Body]) -> f64 {
         self.push.fill((DVec3::ZERO, DVec3::ZERO));
-        for (j, rows) in self.rows.iter().enumerate() {
-            for (e, body) in self.ends[j].iter().enumerate() {
-                let Some(body) = *body else { continue };
-                let push = &mut self.push[body];
-                for r in 0..rows.count {
-                    push.0 += rows.on[e][r].linear * self.multipliers[j][r];
-                    push.1 += rows.on[e][r].angular * self.multipliers[j][r];
-                }
-            }
-        }
+        self.structure.spread(&self.rows, &self.multipliers, &mut self.push);
         let mut square = 0.0;
         for (push, b) in self.push.iter_mut().zip(bodies) {
-            let axes = Axes::new(b.placement.rotation, b.per_inertia);
-            let moved = (push.0 * b.per_mass, axes.scale(push.1, b.per_inertia));
+            let m = Mobility::of(b.per_mass, b.placement.rotation, b.per_inertia);
+            let moved = (push.0 * m.shift, m.turn * push.1);
             square += push.0.dot(moved.0) + push.1.dot(moved.1);
             *push = moved;
         }
@@ -403,6 +311,11 @@ impl Body {
         self.placement.position += moved * share;
         self.placement.rotation = (rotation::exp(turned * share) * self.placement.rotation).normalize();
     }
+}
+
+/// Whether a pose without motion has to close it.
+fn holds_firmly(joint: &Joint) -> bool {
+    joint.spring.is_none() && !matches!(joint.kind, Kind::Pose(_))
 }
 
 fn poses(bodies: &[Body]) -> Vec<Placement> {

@@ -7,11 +7,11 @@
 //! slides is told by how the last slide changed the rest (Barzilai and Borwein 1988), and halved until it is nearer.
 //!
 //! The distance of two placements is that of the centres, and the rotation vector from one to the other weighed by the
-//! moments of inertia; a rope that would have to push is let go.
+//! moments of inertia; a rope that would have to push, or the end of a range that would have to pull, is let go.
 
 use super::{Assembly, Body, Ending, Goal, Outcome, restore};
 use crate::dynamics::top::Axes;
-use crate::joint::{End, Joint, Kind, Rows, inverse_left_jacobian};
+use crate::joint::{End, Joint, Rows, inverse_left_jacobian};
 use crate::rotation;
 use crate::scene::Placement;
 use glam::DVec3;
@@ -114,17 +114,16 @@ impl Assembly {
         };
         let mut rest = gradient(bodies, reference);
         self.measure(joints, place);
-        let ropes = joints.iter().enumerate().filter(|(_, j)| is_rope(j.kind));
-        for (j, joint) in ropes {
-            let rows = Rows::of(joint.kind.firm(), &joint.frames, &joint.ends.map(place));
-            let taut = rows.error[0] >= -TAUT * goal.opening;
+        for (j, joint) in joints.iter().enumerate().filter(|(_, j)| j.kind.one_sided()) {
+            let rows = Rows::new(joint, &joint.ends.map(place), &self.aims[j]);
+            let taut = self.held[j] && rows.error[0] >= -TAUT * goal.opening;
             self.rows[j] = if taut { rows } else { Rows::default() };
         }
         loop {
             for (j, rows) in self.rows.iter().enumerate() {
                 self.wanted[j] = std::array::from_fn(|r| {
                     let on = |e: usize| {
-                        let way = self.ends[j][e].map_or((DVec3::ZERO, DVec3::ZERO), |b| rest[b]);
+                        let way = self.structure.ends[j][e].map_or((DVec3::ZERO, DVec3::ZERO), |b| rest[b]);
                         rows.on[e][r].linear.dot(way.0) + rows.on[e][r].angular.dot(way.1)
                     };
                     if r < rows.count { on(0) + on(1) } else { 0.0 }
@@ -134,7 +133,7 @@ impl Assembly {
             self.correct(bodies);
             // The way back is against the gradient: a rope holds it where that way would make it longer.
             let pushes = |j: &usize| {
-                is_rope(joints[*j].kind) && self.rows[*j].count > 0 && self.multipliers[*j][0] > 0.0
+                joints[*j].kind.one_sided() && self.rows[*j].count > 0 && self.multipliers[*j][0] > 0.0
             };
             let Some(loose) = (0..joints.len()).find(pushes) else { break };
             self.rows[loose] = Rows::default();
@@ -142,10 +141,6 @@ impl Assembly {
         rest.iter_mut().zip(&self.push).for_each(|(r, p)| *r = (r.0 - p.0, r.1 - p.1));
         rest
     }
-}
-
-fn is_rope(kind: Kind) -> bool {
-    matches!(kind, Kind::Distance { least, most } if least < most)
 }
 
 /// One over each, and nothing of what nothing moves.

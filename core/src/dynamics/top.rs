@@ -71,6 +71,17 @@ impl Axes {
         Axes { world: if round { DMat3::IDENTITY } else { DMat3::from_quat(orientation) }, round }
     }
 
+    /// The matrix that multiplies by `factors` along the axes.
+    #[inline]
+    pub fn matrix(&self, factors: DVec3) -> DMat3 {
+        if self.round {
+            return DMat3::from_diagonal(factors);
+        }
+        let m = &self.world;
+        let scaled = DMat3::from_cols(m.x_axis * factors.x, m.y_axis * factors.y, m.z_axis * factors.z);
+        scaled * m.transpose()
+    }
+
     /// The world vector `v` multiplied by `factors` along the axes.
     #[inline]
     pub fn scale(&self, v: DVec3, factors: DVec3) -> DVec3 {

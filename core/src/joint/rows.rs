@@ -2,14 +2,44 @@
 //! it (its rows of the Jacobian).
 //!
 //! Translation rows act at the second origin on both bodies, so that what they do to the two is equal and opposite
-//! on one line: corrections neither push nor turn the pair as a whole. For the two rotations across the main axis
-//! the error is the angle between the two main axes, which means the same at any angle about them; for three locked
-//! rotations it is the rotation vector from the first frame to the second.
+//! on one line: corrections neither push nor turn the pair as a whole.
+//!
+//! Rotations are measured in one of two ways. As angles, for assembly, which may start far off: the angle between the two
+//! main axes, or the rotation vector from the first frame to the second. As products of axes (their cosines, which
+//! vanish where axes are square), for time steps, which never are far off: products and squares have a mean slope over
+//! a step that is exactly the slope at the mean of its two ends, and forces along it do no work (Gonzalez 1999).
 
-use super::{Joint, Kind};
+use super::angles::{nearest_turn, tilt, turn};
+use super::{Joint, Kind, Side};
 use crate::rotation;
 use crate::scene::Placement;
-use glam::{DMat3, DVec3};
+use glam::{DMat3, DQuat, DVec3};
+
+/// How rotations are measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measure {
+    /// Angles, right at any distance.
+    Angles,
+    /// Products of axes.
+    Products,
+}
+
+/// What a joint is held to at a moment, where its kind leaves that open.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Aim {
+    /// The end of a range that matters; `None`: the nearer one.
+    pub upper: Option<bool>,
+    /// Where a keyed direction is held.
+    pub rest: f64,
+    /// The rotation of a [`Kind::Pose`], in the world.
+    pub target: DQuat,
+}
+
+impl Default for Aim {
+    fn default() -> Self {
+        Aim { upper: None, rest: 0.0, target: DQuat::IDENTITY }
+    }
+}
 
 /// Derivative of one error by the motion of one body: by its velocity, and by its angular velocity (world).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -38,33 +68,59 @@ impl Default for Rows {
 }
 
 impl Rows {
-    /// The rows of `joint` with its ends (centre of mass and axes) at these placements.
-    pub fn new(joint: &Joint, ends: &[Placement; 2]) -> Rows {
-        Rows::of(joint.kind, &joint.frames, ends)
+    /// The rows of `joint` with its ends (centre of mass and axes) at these placements, rotations as angles.
+    pub fn new(joint: &Joint, ends: &[Placement; 2], aim: &Aim) -> Rows {
+        let [a, b] = joint.sides(ends);
+        Rows::between(joint, &a, &b, aim, Measure::Angles)
     }
 
-    /// As [`Self::new`], for a kind and frames.
-    pub fn of(kind: Kind, frames: &[Placement; 2], ends: &[Placement; 2]) -> Rows {
-        let [a, b] = [ends[0].then(&frames[0]), ends[1].then(&frames[1])];
+    /// The rows of `joint` with its frames like this. A range has its row wherever it stands; errors above 0 are past its
+    /// end.
+    pub fn between(joint: &Joint, a: &Side, b: &Side, aim: &Aim, measure: Measure) -> Rows {
         let mut rows = Rows::default();
-        match kind {
-            Kind::Directions(locked) => rows.directions(locked, ends, &a, &b),
-            Kind::Distance { least, most } => rows.distance(least, most, ends, &a, &b),
+        match joint.kind {
+            Kind::Directions(locked) => rows.directions(locked, a, b, measure),
+            Kind::Distance { least, most } => rows.distance(least, most, a, b, aim.upper),
+            Kind::Slide { axis, least, most } => {
+                let slide = a.axes.col(axis).dot(b.point - a.point);
+                let (upper, error) = bound(slide, least, most, aim.upper);
+                rows.slide(a.axes.col(axis), error, upper, a, b);
+            }
+            Kind::SlideTo => {
+                let along = a.axes.x_axis;
+                rows.slide(along, along.dot(b.point - a.point) - aim.rest, true, a, b);
+            }
+            Kind::Turn { least, most } => {
+                let (angle, row) = turn(&a.axes, &b.axes);
+                let (upper, error) = bound(nearest_turn(angle, 0.5 * (least + most)), least, most, aim.upper);
+                rows.rotation(error, if upper { row } else { -row });
+            }
+            Kind::TurnTo => {
+                let (angle, row) = turn(&a.axes, &b.axes);
+                rows.rotation(nearest_turn(angle - aim.rest, 0.0), row);
+            }
+            Kind::Cone(most) => rows.cone(most, a, b),
+            Kind::Upright => {
+                let (errors, slopes) = tilt(&a.axes, &b.axes);
+                (0..2).for_each(|k| rows.rotation(errors[k], slopes[k]));
+            }
+            Kind::Thread(pitch) => rows.thread(pitch, a, b),
+            Kind::Track => rows.track(joint, a, b),
+            Kind::Pose(_) => {
+                let error = rotation::log(DQuat::from_mat3(&b.axes) * aim.target.conjugate());
+                (0..3).for_each(|k| rows.rotation(b.axes.col(k).dot(error), b.axes.col(k)));
+            }
         }
         rows
     }
 
-    /// Largest opening in scene units, and largest angle (rad).
+    /// Largest opening in scene units, and largest angle (rad); what is within its range is not open.
     pub fn opening(&self, kind: Kind) -> (f64, f64) {
-        let translations = match kind {
-            Kind::Directions(locked) => locked[..3].iter().filter(|l| **l).count(),
-            Kind::Distance { .. } => 1,
-        };
-        let largest = |errors: &[f64]| errors.iter().fold(0.0_f64, |m, e| m.max(e.abs()));
-        (
-            largest(&self.error[..translations.min(self.count)]),
-            largest(&self.error[translations.min(self.count)..self.count]),
-        )
+        let one_sided = kind.one_sided();
+        let translations = kind.translations().min(self.count);
+        let open = |e: f64| if one_sided { e.max(0.0) } else { e.abs() };
+        let largest = |errors: &[f64]| errors.iter().fold(0.0_f64, |m, e| m.max(open(*e)));
+        (largest(&self.error[..translations]), largest(&self.error[translations..self.count]))
     }
 
     fn push(&mut self, error: f64, on_a: Row, on_b: Row) {
@@ -74,76 +130,132 @@ impl Rows {
         self.count += 1;
     }
 
-    fn directions(&mut self, locked: [bool; 6], ends: &[Placement; 2], a: &Placement, b: &Placement) {
-        let axes = DMat3::from_quat(a.rotation);
-        let apart = b.position - a.position;
-        let levers = [b.position - ends[0].position, b.position - ends[1].position];
-        for (k, _) in locked[..3].iter().enumerate().filter(|(_, locked)| **locked) {
-            let t = axes.col(k);
-            let on_a = Row { linear: -t, angular: -levers[0].cross(t) };
-            self.push(t.dot(apart), on_a, Row { linear: t, angular: levers[1].cross(t) });
-        }
-        match (locked[3], locked[4], locked[5]) {
-            (false, false, false) => {}
-            (false, true, true) => {
-                let main = b.rotation * DVec3::X;
-                let (cosine, sine) = (axes.x_axis.dot(main), axes.x_axis.cross(main));
-                // The angle along the axis of the smallest turn; any axis across when they point apart.
-                let length = sine.length();
-                let angle = libm::atan2(length, cosine);
-                let vector = match length > 1e-12 {
-                    true => sine * (angle / length),
-                    false if cosine < 0.0 => axes.y_axis * angle,
-                    false => DVec3::ZERO,
-                };
-                // About the axis of the turn the angle grows as one turns; across it, the axis itself swings round.
-                let about = if length > 1e-12 { sine / length } else { axes.y_axis };
-                let across = about.cross(axes.x_axis);
-                let swing = if length > 1e-6 { (angle / length).min(FASTEST_SWING) } else { 1.0 };
-                let swung = (across * cosine - axes.x_axis * length) * swing;
-                for direction in [axes.y_axis, axes.z_axis] {
-                    let angular = about * about.dot(direction) + swung * across.dot(direction);
-                    let row = Row { linear: DVec3::ZERO, angular };
-                    self.push(vector.dot(direction), row.negative(), row);
-                }
+    fn rotation(&mut self, error: f64, angular: DVec3) {
+        let row = Row { linear: DVec3::ZERO, angular };
+        self.push(error, row.negative(), row);
+    }
+
+    /// A translation along `t`, which turns with `a`, acting at the second origin on both.
+    fn translation(&mut self, t: DVec3, error: f64, a: &Side, b: &Side) {
+        let on_a = Row { linear: -t, angular: -(a.lever + (b.point - a.point)).cross(t) };
+        self.push(error, on_a, Row { linear: t, angular: b.lever.cross(t) });
+    }
+
+    fn slide(&mut self, t: DVec3, error: f64, upper: bool, a: &Side, b: &Side) {
+        self.translation(if upper { t } else { -t }, error, a, b);
+    }
+
+    fn directions(&mut self, locked: [bool; 6], a: &Side, b: &Side, measure: Measure) {
+        let apart = b.point - a.point;
+        if locked[0] && locked[1] && locked[2] && measure == Measure::Products {
+            // A point on a point is one along any axes: those of the world turn with nothing. Where they are apart, this
+            // is their slope but for the gap: what acts on both at one point turns the pair by nothing.
+            for t in DVec3::AXES {
+                self.translation(t, t.dot(apart), a, b);
             }
-            _ => {
-                let vector = rotation::log(b.rotation * a.rotation.conjugate());
+        } else {
+            for k in (0..3).filter(|k| locked[*k]) {
+                let t = a.axes.col(k);
+                self.translation(t, t.dot(apart), a, b);
+            }
+        }
+        match (locked[3], locked[5], measure) {
+            (false, false, _) => {}
+            (false, true, Measure::Angles) => {
+                let (errors, slopes) = tilt(&a.axes, &b.axes);
+                (0..2).for_each(|k| self.rotation(errors[k], slopes[k]));
+            }
+            (false, true, Measure::Products) => {
+                let x = b.axes.x_axis;
+                self.rotation(-a.axes.z_axis.dot(x), a.axes.z_axis.cross(x));
+                self.rotation(a.axes.y_axis.dot(x), x.cross(a.axes.y_axis));
+            }
+            (true, _, Measure::Angles) => {
+                let from = DQuat::from_mat3(&a.axes);
+                let vector = rotation::log(DQuat::from_mat3(&b.axes) * from.conjugate());
                 let inverse = inverse_left_jacobian(vector);
                 for k in 0..3 {
-                    if locked[3 + k] {
-                        let direction = axes.col(k);
-                        let row = Row { linear: DVec3::ZERO, angular: inverse.transpose() * direction };
-                        self.push(vector.dot(direction), row.negative(), row);
-                    }
+                    let direction = a.axes.col(k);
+                    self.rotation(vector.dot(direction), inverse.transpose() * direction);
+                }
+            }
+            (true, _, Measure::Products) => {
+                for k in 0..3 {
+                    let (u, v) = (a.axes.col((k + 2) % 3), b.axes.col((k + 1) % 3));
+                    self.rotation(u.dot(v), v.cross(u));
                 }
             }
         }
     }
 
-    fn distance(&mut self, least: f64, most: f64, ends: &[Placement; 2], a: &Placement, b: &Placement) {
-        let apart = b.position - a.position;
+    fn distance(&mut self, least: f64, most: f64, a: &Side, b: &Side, upper: Option<bool>) {
+        let apart = b.point - a.point;
         let length = apart.length();
-        let error = match length {
-            l if l > most => l - most,
-            l if l < least => l - least,
-            _ if least == most => 0.0,
-            _ => return, // slack
+        let (upper, _) = bound(length, least, most, upper);
+        let held = if upper { most } else { least };
+        // The square of a distance has an exact mean slope over a step; its half, divided by the distance, is an error in
+        // scene units.
+        let (error, n) = match held > 1e-9 {
+            true => (0.5 * (length * length - held * held) / held, apart / held),
+            false => (length - held, if length > 1e-12 { apart / length } else { DVec3::X }),
         };
-        let n = if length > 1e-12 { apart / length } else { DVec3::X };
-        let on_a = Row { linear: -n, angular: -(a.position - ends[0].position).cross(n) };
-        self.push(error, on_a, Row { linear: n, angular: (b.position - ends[1].position).cross(n) });
+        self.translation(if upper { n } else { -n }, if upper { error } else { -error }, a, b);
     }
+
+    fn cone(&mut self, most: [f64; 2], a: &Side, b: &Side) {
+        let (tilt, slopes) = tilt(&a.axes, &b.axes);
+        let [y, z] = [tilt[0] / most[0], tilt[1] / most[1]];
+        let share = (y * y + z * z).sqrt();
+        // In radians along the shorter half axis; the slope of the ellipse's own distance.
+        let scale = most[0].min(most[1]);
+        let slope = match share > 1e-9 {
+            true => (slopes[0] * (y / most[0]) + slopes[1] * (z / most[1])) * (scale / share),
+            false => slopes[0],
+        };
+        self.rotation((share - 1.0) * scale, slope);
+    }
+
+    fn thread(&mut self, pitch: f64, a: &Side, b: &Side) {
+        let t = a.axes.x_axis;
+        let (angle, row) = turn(&a.axes, &b.axes);
+        let per_rad = pitch / (2.0 * std::f64::consts::PI);
+        let error = t.dot(b.point - a.point) - angle * per_rad;
+        // Whole turns cannot be told from the frames: the nearest thread is meant.
+        self.translation(t, error - pitch * (error / pitch).round(), a, b);
+        let last = self.count - 1;
+        self.on[0][last].angular += row * per_rad;
+        self.on[1][last].angular -= row * per_rad;
+    }
+
+    fn track(&mut self, joint: &Joint, a: &Side, b: &Side) {
+        let Some(track) = &joint.track else { return };
+        let apart = b.point - a.point;
+        let nearest = track.nearest(a.axes.transpose() * apart);
+        let away = apart - a.axes * nearest.point;
+        for direction in &nearest.held[..nearest.count] {
+            let t = a.axes * *direction;
+            self.translation(t, t.dot(away), a, b);
+        }
+    }
+}
+
+/// The end of a range that matters, and how far past it `value` is.
+fn bound(value: f64, least: f64, most: f64, upper: Option<bool>) -> (bool, f64) {
+    let upper = upper.unwrap_or(value - least > most - value) || least == most;
+    (upper, if upper { value - most } else { least - value })
 }
 
 impl Row {
     fn negative(self) -> Row {
         Row { linear: -self.linear, angular: -self.angular }
     }
-}
 
-/// Main axes that point apart swing round at any rate; beyond this one (about 2.9 rad) it is taken for this one.
-const FASTEST_SWING: f64 = 12.0;
+    /// The rate of the error with its body moving like this.
+    #[inline]
+    pub fn rate(&self, velocity: DVec3, spin: DVec3) -> f64 {
+        self.linear.dot(velocity) + self.angular.dot(spin)
+    }
+}
 
 /// How the rotation vector `v` of a rotation changes per angular velocity (both in the axes it turns from).
 pub(crate) fn inverse_left_jacobian(v: DVec3) -> DMat3 {
@@ -176,7 +288,7 @@ mod tests {
             .prop_map(|(position, r)| Placement { position, rotation: rotation::exp(r) })
     }
 
-    const KINDS: [Kind; 9] = [
+    const KINDS: [Kind; 16] = [
         Kind::UNIVERSAL,
         Kind::PIN,
         Kind::CYLINDRICAL,
@@ -186,6 +298,13 @@ mod tests {
         Kind::FIXED,
         Kind::PLANE,
         Kind::Distance { least: 0.5, most: 0.5 },
+        Kind::Distance { least: 0.1, most: 0.7 },
+        Kind::Slide { axis: 1, least: -0.5, most: 0.7 },
+        Kind::Turn { least: -0.2, most: 0.3 },
+        Kind::Cone([0.4, 0.7]),
+        Kind::TurnTo,
+        Kind::Upright,
+        Kind::Thread(20.0),
     ];
 
     fn moved(p: &Placement, v: DVec3, w: DVec3, s: f64) -> Placement {
@@ -196,15 +315,20 @@ mod tests {
         #[test]
         fn rows_are_the_derivatives_of_errors(
             a in placement(2.0), b in placement(2.0), fa in placement(0.4), fb in placement(0.4),
-            va in vector(1.0), wa in vector(1.0), vb in vector(1.0), wb in vector(1.0), kind in 0..9usize,
+            va in vector(1.0), wa in vector(1.0), vb in vector(1.0), wb in vector(1.0), kind in 0..KINDS.len(), how in 0..2usize,
         ) {
             // Near the assembled pose for the rotations: the frames differ by up to about a radian.
             let b = Placement { position: b.position, rotation: rotation::exp(vb * 0.2) * a.rotation };
-            let joint = Joint {
-                name: String::new(), ends: [End::World, End::World], frames: [fa, fb], kind: KINDS[kind],
-            };
+            let (aim, how) = (Aim { upper: Some(true), ..Aim::default() }, [Measure::Angles, Measure::Products][how]);
+            // Products are for closed joints.
+            let meets = Placement { position: b.to(&a.then(&fa)).position, ..fb };
+            let fb = if how == Measure::Products { meets } else { fb };
+            let joint = Joint::new("", [End::World, End::World], [fa, fb], KINDS[kind]);
             let h = 1e-5;
-            let at = |s: f64| Rows::new(&joint, &[moved(&a, va, wa, s), moved(&b, vb, wb, s)]);
+            let at = |s: f64| {
+                let [a, b] = joint.sides(&[moved(&a, va, wa, s), moved(&b, vb, wb, s)]);
+                Rows::between(&joint, &a, &b, &aim, how)
+            };
             let (rows, minus, plus) = (at(0.0), at(-h), at(h));
             for r in 0..rows.count {
                 let [ra, rb] = [rows.on[0][r], rows.on[1][r]];
@@ -217,29 +341,21 @@ mod tests {
 
     #[test]
     fn a_hinge_that_has_turned_half_round_is_still_closed() {
-        let joint = Joint {
-            name: String::new(),
-            ends: [End::World, End::World],
-            frames: [Placement::IDENTITY; 2],
-            kind: Kind::PIN,
-        };
+        let joint = Joint::new("", [End::World, End::World], [Placement::IDENTITY; 2], Kind::PIN);
         for turn in [0.0, 1.0, std::f64::consts::PI, 4.0, 6.0] {
             let b = Placement { position: DVec3::ZERO, rotation: rotation::exp(DVec3::X * turn) };
-            let rows = Rows::new(&joint, &[Placement::IDENTITY, b]);
+            let rows = Rows::new(&joint, &[Placement::IDENTITY, b], &Aim::default());
             assert!(rows.error.iter().all(|e| e.abs() < 1e-12), "{turn}: {:?}", rows.error);
         }
     }
 
     #[test]
     fn a_rope_is_slack_until_it_is_taut() {
-        let joint = Joint {
-            name: String::new(),
-            ends: [End::World, End::World],
-            frames: [Placement::IDENTITY; 2],
-            kind: Kind::Distance { least: 0.0, most: 2.0 },
-        };
+        let rope = Kind::Distance { least: 0.0, most: 2.0 };
+        let joint = Joint::new("", [End::World, End::World], [Placement::IDENTITY; 2], rope);
         let at = |x: f64| Placement { position: DVec3::X * x, ..Placement::IDENTITY };
-        assert_eq!(Rows::new(&joint, &[at(0.0), at(1.9)]).count, 0);
-        assert!((Rows::new(&joint, &[at(0.0), at(2.5)]).error[0] - 0.5).abs() < 1e-15);
+        let error = |x: f64| Rows::new(&joint, &[at(0.0), at(x)], &Aim::default()).error[0];
+        assert!(error(1.9) < 0.0);
+        assert!((error(2.5) - 0.5625).abs() < 1e-15); // (2.5^2 - 2^2) / (2 * 2)
     }
 }

@@ -75,7 +75,7 @@ pub fn compile(scene: &Scene, setup: &Setup, clip: Option<&Clip>) -> Result<Comp
     for solid in &mut solids {
         solid.keyed = solid.settings.keyed() || solid.groups.iter().any(|&g: &usize| groups[g].keyed());
     }
-    let rig = Rig { solids, paths, trackers, waits, joints, groups, world, range };
+    let rig = Rig { solids, paths, trackers, waits, joints, hands: Vec::new(), groups, world, range };
     Ok(Compiled { rig, mass_notes: notes, warnings })
 }
 

@@ -51,12 +51,12 @@ impl Compiler<'_> {
         let kind = self.kind(wanted, apart, &place)?;
         let time = self.start;
         let at = |c: &Self, end: End| match end {
-            End::World => Placement::IDENTITY,
+            End::World | End::Hand(_) => Placement::IDENTITY,
             End::Solid(s) => super::compile::keyed(&c.paths, &c.solids, c.solids[s].hold, time),
             End::Keys(p) => c.paths[p].placement(time),
         };
         let frames = [at(self, ends[0]).to(&frames[0]), at(self, ends[1]).to(&frames[1])];
-        Ok(Joint { name, ends, frames, kind })
+        Ok(Joint { of: index, ..Joint::new(name, ends, frames, kind) })
     }
 
     fn kind(&self, wanted: &setup::Joint, apart: f64, place: &str) -> Result<Kind, SetupError> {

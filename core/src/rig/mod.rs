@@ -2,12 +2,14 @@
 //! it is simulated, shared between threads; a live change makes a new one.
 
 mod compile;
+mod hand;
 mod joints;
 mod mass;
 mod range;
 mod settings;
 
 pub use compile::{Compiled, compile, resolve_node};
+pub use hand::Hand;
 pub use range::{Range, frame_rate, range};
 pub use settings::{Drive, GroupFactors, Setting, Settings, Value};
 
@@ -30,6 +32,8 @@ pub struct Rig {
     pub waits: Vec<WaitLink>,
     /// What holds solids together.
     pub joints: Vec<Joint>,
+    /// Hands of a live session.
+    pub hands: Vec<Hand>,
     /// Factors of the groups that solids are members of.
     pub groups: Vec<GroupFactors>,
     /// Gravity, fields, time.

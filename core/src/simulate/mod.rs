@@ -9,6 +9,6 @@ mod substeps;
 mod together;
 
 pub use session::{End, Session, run};
-pub use state::{SolidState, State, TargetState, Workspace};
+pub use state::{JointState, SolidState, State, TargetState, Workspace};
 pub use step::step;
 pub use together::{Together, together};

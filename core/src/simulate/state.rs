@@ -5,6 +5,7 @@ use crate::dynamics::top;
 use crate::guide::Target;
 use crate::rig::{Drive, Frame, Rig};
 use crate::scene::Placement;
+use crate::solve::MOST;
 use glam::{DQuat, DVec3};
 
 /// Everything that a step changes. Cloning it and stepping the clone gives the same bits.
@@ -16,6 +17,8 @@ pub struct State {
     pub solids: Vec<SolidState>,
     /// Parallel to the rig's trackers.
     pub targets: Vec<TargetState>,
+    /// Parallel to the rig's joints.
+    pub joints: Vec<JointState>,
     /// Joints contradict each other: even the shortest step did not close them, and halving is not tried again until
     /// they are.
     pub joints_fight: bool,
@@ -36,6 +39,8 @@ pub struct SolidState {
     pub force: Memory,
     /// Torque actuator.
     pub torque: Memory,
+    /// Velocity and angular momentum that joints took at the end of the last step, and give back in the next.
+    pub carried: (DVec3, DVec3),
     /// Span of the hold path, for the parts that are not simulated.
     pub hold_span: usize,
     /// A step gave no finite number: the body stands still from then on.
@@ -50,11 +55,26 @@ impl SolidState {
     }
 }
 
+/// One joint.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct JointState {
+    /// Forces along its rows in the last step.
+    pub multipliers: [f64; MOST],
+    /// Bore more than it can, and is gone.
+    pub broken: bool,
+    /// Held in the last step.
+    pub on: bool,
+    /// Its second frame, where it was switched on and grabbed.
+    pub grabbed: Option<Placement>,
+}
+
 /// One target.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TargetState {
     /// Where it is on its path.
     pub on_path: Target,
+    /// Where it was a step ago.
+    pub before: Target,
     /// Where that is in the world.
     pub point: Placement,
 }
@@ -96,6 +116,7 @@ impl Clone for State {
             time: self.time,
             solids: self.solids.clone(),
             targets: self.targets.clone(),
+            joints: self.joints.clone(),
             joints_fight: self.joints_fight,
         }
     }
@@ -105,6 +126,7 @@ impl Clone for State {
         self.time = other.time;
         self.solids.clone_from(&other.solids);
         self.targets.clone_from(&other.targets);
+        self.joints.clone_from(&other.joints);
         self.joints_fight = other.joints_fight;
     }
 }
@@ -118,6 +140,7 @@ impl State {
             time,
             solids: Vec::with_capacity(rig.solids.len()),
             targets: Vec::new(),
+            joints: vec![JointState::default(); rig.joints.len()],
             joints_fight: false,
         };
         for (i, s) in rig.solids.iter().enumerate() {
@@ -133,6 +156,7 @@ impl State {
                 momentum: top::angular_momentum(p.rotation, s.start.1, s.inertia),
                 force,
                 torque: Memory::default(),
+                carried: (DVec3::ZERO, DVec3::ZERO),
                 hold_span: 0,
                 quarantined: false,
             });
@@ -144,7 +168,7 @@ impl State {
             let point = path.at(on_path.span, time);
             let frame = state.frame(rig, rig.solids[tracker.solid].frame, time);
             let point = frame.map_or(point, |f| f.then(&point));
-            state.targets.push(TargetState { on_path, point });
+            state.targets.push(TargetState { on_path, before: on_path, point });
         }
         state
     }

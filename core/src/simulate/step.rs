@@ -1,7 +1,7 @@
 //! One step of a rig: targets move, actuators pull, bodies move. Parents before children.
 
 use super::air::Surroundings;
-use super::constrain::constrain;
+use super::constrain::{Yield, constrain};
 use super::{SolidState, State, TargetState, Workspace};
 use crate::actuator::{Pull, move_mass, turn_body};
 use crate::dynamics::top;
@@ -63,6 +63,9 @@ fn step_once(rig: &Rig, state: &mut State, work: &mut Workspace, dt: f64) -> boo
     hold_waiting(rig, state, work);
     if let Some(c) = &mut work.constraints {
         c.begin(state);
+    }
+    for target in &mut state.targets {
+        target.before = target.on_path;
     }
     for i in 0..rig.solids.len() {
         step_solid(rig, state, work, i, times);
@@ -132,7 +135,12 @@ fn step_solid(rig: &Rig, state: &mut State, work: &mut Workspace, i: usize, time
     }
 
     // then the body
+    let (jointed, posed) = work.constraints.as_ref().map_or((false, false), |c| (c.holds(i), c.poses(i)));
+    if posed {
+        rotation_pull = None; // a row between the body and its parent
+    }
     let after = &mut state.solids[i];
+    let mut yields = Yield::free(times.h);
     if times.h > 0.0 {
         let cached = &mut work.responses[i];
         let share = cached.share(drive.compensation, times.h);
@@ -152,21 +160,36 @@ fn step_solid(rig: &Rig, state: &mut State, work: &mut Workspace, i: usize, time
             after.force.note();
             after.position += moved;
             after.velocity = velocity;
+            if jointed && !(position_pull.is_some() && after.force.saturated) {
+                yields.shift = cached.position.yields();
+            }
         }
         if solid.simulate.orientation() {
             after.torque.observe(before.momentum, share, times.h);
-            (after.orientation, after.momentum) = turn_body(
-                rotation_pull,
-                &drive,
-                &mut after.torque,
-                &mut cached.rotation,
-                (solid.inertia, solid.per_inertia),
-                (before.orientation, before.momentum),
-                surroundings.spin_drag,
-                times.h,
-            );
+            yields.coasts = rotation_pull.is_none() && surroundings.spin_drag == 0.0;
+            if jointed && yields.coasts {
+                // Its joints turn it, see there.
+                after.torque.action = DVec3::ZERO;
+            } else {
+                (after.orientation, after.momentum) = turn_body(
+                    rotation_pull,
+                    &drive,
+                    &mut after.torque,
+                    &mut cached.rotation,
+                    (solid.inertia, solid.per_inertia),
+                    (before.orientation, before.momentum),
+                    surroundings.spin_drag,
+                    times.h,
+                );
+                if jointed && rotation_pull.is_some() && !after.torque.saturated {
+                    yields.turn = cached.rotation.yields();
+                }
+            }
             after.torque.note();
         }
+    }
+    if let Some(c) = &mut work.constraints {
+        c.yields[i] = yields;
     }
     if !(solid.simulate.position() && solid.simulate.orientation()) {
         hold(rig, state, i, times);

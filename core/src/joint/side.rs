@@ -1,0 +1,44 @@
+//! One side of a joint at a moment: where its frame is in the world.
+
+use crate::scene::Placement;
+use glam::{DMat3, DVec3};
+
+/// Where the frame of one end of a joint is.
+///
+/// Sides of two moments can be mixed: a step takes its forces along the mean of its start and its end, so the mean of
+/// axes need not be a rotation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Side {
+    /// The frame's origin.
+    pub point: DVec3,
+    /// From the body's centre of mass to the origin.
+    pub lever: DVec3,
+    /// The frame's axes.
+    pub axes: DMat3,
+}
+
+impl Side {
+    /// The side of an end at `place` with `frame` in it.
+    pub fn new(place: &Placement, frame: &Placement) -> Side {
+        let lever = place.rotation * frame.position;
+        let axes = DMat3::from_quat(place.rotation * frame.rotation);
+        Side { point: place.position + lever, lever, axes }
+    }
+
+    /// Between this moment (`share` 0) and a later one (1).
+    #[inline]
+    pub fn mix(&self, later: &Side, share: f64) -> Side {
+        let (keep, take) = (1.0 - share, share);
+        Side {
+            point: self.point * keep + later.point * take,
+            lever: self.lever * keep + later.lever * take,
+            axes: self.axes * keep + later.axes * take,
+        }
+    }
+}
+
+impl Default for Side {
+    fn default() -> Self {
+        Side { point: DVec3::ZERO, lever: DVec3::ZERO, axes: DMat3::IDENTITY }
+    }
+}

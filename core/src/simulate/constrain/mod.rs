@@ -1,0 +1,339 @@
+//! Joints in a step: the bodies move as if free, then forces along the joints put them together.
+//!
+//! Positions (`closing`): forces that act throughout the step, found so that the joints are closed at its end; see
+//! [`mover`] for the scheme and what it keeps. Velocities (`rates`): impulses at the end of the step, so that no joint is
+//! opening there. Both are internal forces and change neither momentum of the whole.
+//!
+//! What those impulses take from the velocities is an error of the scheme, of second order in the step, that changes
+//! sign from step to step: thrown away every time it would cost energy, so most of it is carried into the next step.
+
+mod closing;
+mod mover;
+mod pose;
+mod rates;
+mod soft;
+
+pub use mover::Yield;
+pub use pose::assemble;
+
+use super::{JointState, SolidState, State, Workspace};
+use crate::assemble::{Assembly, Body, Mobility, Structure};
+use crate::joint::{Aim, End, Joint, Kind, Rows, Side};
+use crate::rig::Rig;
+use crate::scene::Placement;
+use crate::solve::{BlockCholesky, BlockMatrix, MOST};
+use glam::{DMat3, DVec3};
+use mover::Mover;
+use soft::Soft;
+
+/// Scratch for the joints of a rig.
+#[derive(Clone, Debug)]
+pub struct Constraints {
+    assembly: Assembly,
+    bodies: Vec<Body>,
+    structure: Structure,
+    matrix: BlockMatrix,
+    factor: BlockCholesky,
+    before: Vec<SolidState>,
+    movers: Vec<Mover>,
+    mobility: Vec<Mobility>,
+    holds: Vec<Hold>,
+    rows: Vec<Rows>,
+    multipliers: Vec<[f64; MOST]>,
+    wanted: Vec<[f64; MOST]>,
+    forces: Vec<(DVec3, DVec3)>,
+    open: Vec<(f64, f64)>,
+    /// How hard each body is pulled apart by its joints: force times lever.
+    stretches: Vec<f64>,
+    /// Axes of the bodies at the end of the step.
+    axes: Vec<DMat3>,
+    /// Whether the pull of joints holds bodies back from turning.
+    steep: bool,
+    /// How bodies gave way to their actuators in the free motion.
+    pub yields: Vec<Yield>,
+    /// Which bodies have joints.
+    jointed: Vec<bool>,
+    posed: Vec<bool>,
+    /// Scene time for which rows and factor stand, with the bodies where they are in `stood`: the end of a step is
+    /// mostly the start of the next.
+    stands_at: Option<f64>,
+    stood: Vec<Placement>,
+    /// Mean distance from a joint to the middle of its bodies, twice: what openings are measured by.
+    link: f64,
+}
+
+/// One joint during a step.
+#[derive(Clone, Copy, Debug, Default)]
+struct Hold {
+    /// Where its frames are at the start and at the end.
+    start: [Side; 2],
+    end: [Side; 2],
+    /// What it is held to at the start and at the end.
+    from: Aim,
+    to: Aim,
+    /// Has rows in this step.
+    active: bool,
+    /// Holds at all: switched on, and not broken.
+    on: bool,
+    /// Its spring, if it has one, row by row.
+    soft: [Soft; MOST],
+    is_soft: bool,
+    /// Origin and axes of its frames, in their ends.
+    place: [DVec3; 2],
+    frame: [DMat3; 2],
+    /// A point on a point and nothing else: most joints are, and need no axes.
+    point: bool,
+}
+
+impl Hold {
+    /// Where one of its frames is, with its end at `position` and turned like this.
+    #[inline]
+    fn side(&self, e: usize, position: DVec3, axes: &DMat3) -> Side {
+        let lever = *axes * self.place[e];
+        let axes = if self.point { DMat3::IDENTITY } else { *axes * self.frame[e] };
+        Side { point: position + lever, lever, axes }
+    }
+}
+
+/// Openings below this share of the mean link, and angles below this (rad), are closed.
+const CLOSED: f64 = 1e-8;
+
+impl Constraints {
+    /// Room for a rig's joints.
+    pub fn new(rig: &Rig) -> Constraints {
+        let solids = rig.solids.len();
+        let bodies = rig
+            .solids
+            .iter()
+            .map(|s| Body {
+                placement: Placement::IDENTITY,
+                per_mass: if s.simulate.position() { 1.0 / s.mass } else { 0.0 },
+                per_inertia: if s.simulate.orientation() { s.per_inertia } else { DVec3::ZERO },
+            })
+            .collect();
+        let structure = Structure::new(&rig.joints, solids);
+        let matrix = BlockMatrix::new(rig.joints.len(), structure.pairs.clone());
+        let mut jointed = vec![false; solids];
+        let mut posed = vec![false; solids];
+        let (mut length, mut levers) = (0.0, 0.0_f64);
+        for (joint, ends) in rig.joints.iter().zip(&structure.ends) {
+            if let Kind::Pose(solid) = joint.kind {
+                posed[solid] = true;
+            }
+            for (frame, body) in joint.frames.iter().zip(ends) {
+                if let Some(body) = *body {
+                    jointed[body] = true;
+                    length += frame.position.length().max(rig.solids[body].radius);
+                    levers += 1.0;
+                }
+            }
+        }
+        Constraints {
+            assembly: Assembly::new(&rig.joints, solids),
+            bodies,
+            factor: BlockCholesky::new(&matrix),
+            matrix,
+            structure,
+            before: Vec::with_capacity(solids),
+            movers: Vec::with_capacity(solids),
+            mobility: vec![Mobility::NONE; solids],
+            holds: vec![Hold::default(); rig.joints.len()],
+            rows: vec![Rows::default(); rig.joints.len()],
+            multipliers: vec![[0.0; MOST]; rig.joints.len()],
+            wanted: vec![[0.0; MOST]; rig.joints.len()],
+            forces: vec![(DVec3::ZERO, DVec3::ZERO); solids],
+            open: vec![(0.0, 0.0); rig.joints.len()],
+            stretches: vec![0.0; solids],
+            axes: vec![DMat3::IDENTITY; solids],
+            steep: false,
+            yields: vec![Yield::default(); solids],
+            jointed,
+            posed,
+            stands_at: None,
+            stood: vec![Placement::IDENTITY; solids],
+            link: 2.0 * length / levers.max(1.0),
+        }
+    }
+
+    /// How far each joint was open after the last step: scene units and rad.
+    pub fn open(&self) -> &[(f64, f64)] {
+        &self.open
+    }
+
+    /// Whether a body has joints.
+    #[inline]
+    pub fn holds(&self, solid: usize) -> bool {
+        self.jointed[solid]
+    }
+
+    /// Whether a body's actuator turns it against its parent.
+    #[inline]
+    pub fn poses(&self, solid: usize) -> bool {
+        self.posed[solid]
+    }
+
+    /// Remembers where the bodies are before they move.
+    pub fn begin(&mut self, state: &mut State) {
+        for s in &mut state.solids {
+            s.velocity += s.carried.0;
+            s.momentum += s.carried.1;
+            s.carried = (DVec3::ZERO, DVec3::ZERO);
+        }
+        self.before.clear();
+        self.before.extend_from_slice(&state.solids);
+    }
+}
+
+/// Puts the bodies, which have moved freely for `h` seconds to scene time `to`, together. Returns whether that worked.
+pub fn constrain(rig: &Rig, state: &mut State, work: &mut Workspace, from: f64, to: f64, h: f64) -> bool {
+    let Some(c) = &mut work.constraints else { return true };
+    if h <= 0.0 {
+        return true;
+    }
+    let stands = c.stands_at == Some(from)
+        && c.stood.iter().zip(&c.before).all(|(stood, before)| *stood == before.placement());
+    c.stands_at = None;
+    c.hold(rig, state, from, to);
+    c.set_out(rig, state, h);
+    c.soften(rig, state, &work.drives, h);
+    let closed = c.close(rig, h, stands);
+    c.arrive(rig, state, h);
+    c.settle_rates(rig, state, to, h);
+    let mut finite = true;
+    for (s, before) in state.solids.iter_mut().zip(&c.before) {
+        let sum = s.position + s.velocity + s.momentum;
+        if !(sum.x + sum.y + sum.z + s.orientation.length_squared()).is_finite() {
+            *s = SolidState { quarantined: true, velocity: DVec3::ZERO, momentum: DVec3::ZERO, ..*before };
+            finite = false;
+        }
+    }
+    if finite {
+        c.stands_at = Some(to);
+        c.stood.iter_mut().zip(&state.solids).for_each(|(p, s)| *p = s.placement());
+    }
+    closed && finite
+}
+
+impl Constraints {
+    /// Looks up what every joint is held to at both ends of the step.
+    fn hold(&mut self, rig: &Rig, state: &mut State, from: f64, to: f64) {
+        for (axes, s) in self.axes.iter_mut().zip(&self.before) {
+            *axes = DMat3::from_quat(s.orientation);
+        }
+        for (j, joint) in rig.joints.iter().enumerate() {
+            let memory = &mut state.joints[j];
+            let on = !memory.broken && joint.holds.on.as_ref().is_none_or(|on| on.at(to) > 0.5);
+            let ends = joint.ends.map(|end| place(rig, end, &self.before, from));
+            if on && !memory.on && joint.holds.grab {
+                memory.grabbed = Some(ends[1].to(&ends[0].then(&joint.frames[0])));
+            }
+            if !on {
+                memory.multipliers = [0.0; MOST];
+            }
+            memory.on = on;
+            let frames = memory.frames(joint);
+            let hold = &mut self.holds[j];
+            hold.on = on;
+            hold.point = joint.kind == Kind::UNIVERSAL;
+            hold.is_soft = joint.spring.is_some() || matches!(joint.kind, Kind::Pose(_));
+            hold.place = [frames[0].position, frames[1].position];
+            hold.frame = [DMat3::from_quat(frames[0].rotation), DMat3::from_quat(frames[1].rotation)];
+            for (e, end) in joint.ends.iter().enumerate() {
+                match end {
+                    End::Solid(s) => {
+                        hold.start[e] = hold.side(e, self.before[*s].position, &self.axes[*s]);
+                        hold.end[e] = hold.start[e];
+                    }
+                    other => {
+                        let now = ends[e];
+                        hold.start[e] = hold.side(e, now.position, &DMat3::from_quat(now.rotation));
+                        let then = place(rig, *other, &[], to);
+                        hold.end[e] = hold.side(e, then.position, &DMat3::from_quat(then.rotation));
+                    }
+                }
+            }
+            hold.from = aim(rig, joint, state, from, false);
+            hold.to = aim(rig, joint, state, to, true);
+            self.multipliers[j] = state.joints[j].multipliers;
+        }
+    }
+
+    /// Makes the movers: bodies with their free motion, and how late in the step forces act on them.
+    fn set_out(&mut self, rig: &Rig, state: &State, h: f64) {
+        self.measure_stretch();
+        self.movers.clear();
+        for (i, free) in state.solids.iter().enumerate() {
+            let mut late = 0.5;
+            if self.jointed[i] {
+                let moments = rig.solids[i].inertia;
+                let middle = moments.x + moments.y + moments.z - moments.max_element() - moments.min_element();
+                let swing = h * h * self.stretches[i] / middle.max(1e-300);
+                late = (0.5 + LATER * (swing - SWINGS)).clamp(0.5, 1.0);
+            }
+            let (before, solid) = (&self.before[i], &rig.solids[i]);
+            self.movers.push(Mover::new(before, free, solid, self.yields[i], late, h));
+        }
+    }
+
+    /// Writes where the bodies ended, and the velocities that firm joints gave them.
+    fn arrive(&mut self, rig: &Rig, state: &mut State, h: f64) {
+        self.gather(rig, false);
+        for (i, s) in state.solids.iter_mut().enumerate() {
+            let (m, before) = (&self.movers[i], &self.before[i]);
+            if !self.jointed[i] || before.quarantined {
+                continue;
+            }
+            (s.position, s.orientation) = (m.end_position, m.end_orientation);
+            let gains = m.gains(m.force, m.torque);
+            s.velocity += gains.0;
+            s.momentum += gains.1;
+            // What joints changed of the way changed the actuator's pull along it.
+            s.force.action += m.force * (self.yields[i].shift.1 / h - 1.0);
+            s.torque.action += m.torque * (self.yields[i].turn.1 / h - 1.0);
+        }
+        for (memory, multipliers) in state.joints.iter_mut().zip(&self.multipliers) {
+            memory.multipliers = *multipliers;
+        }
+    }
+}
+
+/// A body that joints pull at swings to and fro within a step when `h^2 f r / I` is beyond this...
+const SWINGS: f64 = 1.0;
+/// ...and forces on it act later in the step by this much per unit of that.
+const LATER: f64 = 0.25;
+
+/// What a joint is held to at `time`.
+fn aim(rig: &Rig, joint: &Joint, state: &State, time: f64, end: bool) -> Aim {
+    let mut aim = Aim { rest: joint.rest.at(time), ..Aim::default() };
+    if let Kind::Pose(solid) = joint.kind {
+        if let Some(t) = rig.solids[solid].rotation_target {
+            let path = &rig.paths[rig.trackers[t].path];
+            let on = if end { state.targets[t].on_path } else { state.targets[t].before };
+            aim.target = path.at(on.span, on.parameter).rotation;
+        }
+    }
+    aim
+}
+
+/// Where an end that is no hand is.
+fn place(rig: &Rig, end: End, solids: &[SolidState], time: f64) -> Placement {
+    match end {
+        End::World => Placement::IDENTITY,
+        End::Solid(s) => solids[s].placement(),
+        End::Keys(p) => rig.paths[p].placement(time),
+        End::Hand(h) => rig.hands[h].at(time),
+    }
+}
+
+impl JointState {
+    /// The joint's frames, as grabbed or as they were.
+    fn frames(&self, joint: &Joint) -> [Placement; 2] {
+        [joint.frames[0], self.grabbed.unwrap_or(joint.frames[1])]
+    }
+}
+
+/// The rotation matrix of a body at the end of the step.
+#[inline]
+fn end_axes(mover: &Mover) -> DMat3 {
+    DMat3::from_quat(mover.end_orientation)
+}

@@ -1,0 +1,118 @@
+//! A rig put together where it stands, without any motion.
+
+use super::{Constraints, place};
+use crate::assemble::{Body, Ending, Goal, Outcome};
+use crate::joint::{Aim, End};
+use crate::rig::{Frame, Rig};
+use crate::scene::Placement;
+use crate::simulate::SolidState;
+
+/// Puts a rig together where it stands, without any motion: scenes are posed roughly.
+pub fn assemble(rig: &Rig, solids: &mut [SolidState], time: f64) {
+    if rig.joints.is_empty() {
+        return;
+    }
+    let mut c = Constraints::new(rig);
+    let start: Vec<Placement> = solids.iter().map(SolidState::placement).collect();
+    c.put_together(rig, time, &start, &start, &Goal::default());
+    for (body, s) in c.bodies.iter().zip(solids.iter_mut()) {
+        if body.placement.position.is_finite() && body.placement.rotation.is_finite() {
+            (s.position, s.orientation) = (body.placement.position, body.placement.rotation);
+        }
+    }
+}
+
+/// Parts that are not simulated follow what carries them, and joints what follows: so often at most.
+const MOST_HOLDS: usize = 30;
+
+impl Constraints {
+    /// Puts the bodies together at `time`, beginning at `start`; the pose nearest to `reference` where the goal says
+    /// nearest. [`Self::open`] then tells what is open.
+    pub(in crate::simulate) fn put_together(
+        &mut self,
+        rig: &Rig,
+        time: f64,
+        start: &[Placement],
+        reference: &[Placement],
+        goal: &Goal,
+    ) -> Outcome {
+        self.bodies.iter_mut().zip(start).for_each(|(b, p)| b.placement = *p);
+        self.hold_joints(rig, time);
+        let keyed = |end: End| place(rig, end, &[], time);
+        let mut rounds = 0;
+        for _ in 0..MOST_HOLDS {
+            let (joints, bodies) = (&rig.joints, &mut self.bodies);
+            let mut outcome = match goal.nearest {
+                true => self.assembly.approach(joints, bodies, reference, keyed, goal),
+                false => self.assembly.assemble(joints, bodies, keyed, goal, |_, _, _| {}),
+            };
+            rounds += outcome.rounds;
+            outcome.rounds = rounds;
+            let held = self.carry(rig, time);
+            let open = self.measure(rig, time);
+            if outcome.reached() && !goal.is_met(open) {
+                outcome.ending = Ending::GaveUp; // unless the next time does it
+            }
+            (outcome.opening, outcome.angle) = open;
+            if !held || outcome.ending != Ending::GaveUp {
+                return outcome;
+            }
+        }
+        let (opening, angle) = self.measure(rig, time);
+        Outcome { rounds, opening, angle, ending: Ending::GaveUp }
+    }
+
+    /// Where the bodies are.
+    pub(in crate::simulate) fn bodies(&self) -> &[Body] {
+        &self.bodies
+    }
+
+    /// Measures the joints with the bodies at `places`.
+    pub(in crate::simulate) fn measure_at(&mut self, rig: &Rig, time: f64, places: &[Placement]) {
+        self.bodies.iter_mut().zip(places).for_each(|(b, p)| b.placement = *p);
+        self.hold_joints(rig, time);
+        self.measure(rig, time);
+    }
+
+    /// Tells the assembly what joints hold, and to what, at `time`.
+    fn hold_joints(&mut self, rig: &Rig, time: f64) {
+        for (j, joint) in rig.joints.iter().enumerate() {
+            let on = joint.holds.on.as_ref().is_none_or(|on| on.at(time) > 0.5);
+            self.assembly.hold(&rig.joints, j, Aim { rest: joint.rest.at(time), ..Aim::default() }, on);
+        }
+    }
+
+    fn measure(&mut self, rig: &Rig, time: f64) -> (f64, f64) {
+        let bodies = &self.bodies;
+        let worst = self.assembly.measure(&rig.joints, |end| match end {
+            End::Solid(s) => bodies[s].placement,
+            other => place(rig, other, &[], time),
+        });
+        self.open.copy_from_slice(self.assembly.open());
+        worst
+    }
+
+    /// Puts the parts that are not simulated where their carriers have them; whether any moved.
+    fn carry(&mut self, rig: &Rig, time: f64) -> bool {
+        let mut moved = false;
+        for (i, solid) in rig.solids.iter().enumerate() {
+            let (path, frame) = solid.hold;
+            let point = rig.paths[path].placement(time);
+            let point = match frame {
+                Frame::World => point,
+                Frame::Solid(s) => self.bodies[s].placement.then(&point),
+                Frame::Keys(p) => rig.paths[p].placement(time).then(&point),
+            };
+            let place = &mut self.bodies[i].placement;
+            let before = *place;
+            if !solid.simulate.position() {
+                place.position = point.position;
+            }
+            if !solid.simulate.orientation() {
+                place.rotation = point.rotation;
+            }
+            moved |= *place != before;
+        }
+        moved
+    }
+}

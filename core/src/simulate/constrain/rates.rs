@@ -1,0 +1,131 @@
+//! Velocities: impulses at the end of a step, so that no joint is opening there.
+
+// Rows and columns are the mathematics here; iterators would hide them.
+#![allow(clippy::needless_range_loop)]
+
+use super::Constraints;
+use crate::assemble::Mobility;
+use crate::dynamics::top;
+use crate::joint::{End, Measure, Rows};
+use crate::rig::Rig;
+use crate::simulate::State;
+use crate::solve::MOST;
+use glam::DVec3;
+
+/// Share of what the impulses take that is carried into the next step.
+const CARRIED: f64 = 0.9;
+
+impl Constraints {
+    /// Takes away the rates at which joints open, at scene time `to`.
+    pub(super) fn settle_rates(&mut self, rig: &Rig, state: &mut State, to: f64, h: f64) {
+        let mut firm = true;
+        for (j, joint) in rig.joints.iter().enumerate() {
+            let hold = &self.holds[j];
+            firm &= hold.active && !hold.is_soft && !joint.kind.one_sided();
+            if !hold.active {
+                self.rows[j].count = 0;
+                continue;
+            }
+            self.rows[j] = Rows::between(joint, &hold.end[0], &hold.end[1], &hold.to, Measure::Products);
+        }
+        for (i, s) in state.solids.iter().enumerate() {
+            let b = &self.bodies[i];
+            self.mobility[i] = match s.quarantined {
+                true => Mobility::NONE,
+                false => Mobility::of(b.per_mass, s.orientation, b.per_inertia),
+            };
+        }
+        self.prepare_rates(rig, state, to);
+        self.factor.solve(&mut self.wanted);
+        // The ends of ranges push, and never pull: what leaves them is let go.
+        let mut loose = false;
+        for (j, joint) in rig.joints.iter().enumerate() {
+            if self.rows[j].count > 0 && joint.kind.one_sided() && self.wanted[j][0] > 0.0 {
+                self.rows[j].count = 0;
+                loose = true;
+            }
+        }
+        if loose {
+            self.prepare_rates(rig, state, to);
+            self.factor.solve(&mut self.wanted);
+        }
+        for (j, hold) in self.holds.iter().enumerate().filter(|(_, h)| h.is_soft && h.active) {
+            for r in 0..self.rows[j].count {
+                if hold.soft[r].is_spent() {
+                    self.wanted[j][r] = self.multipliers[j][r] * h;
+                }
+            }
+        }
+        self.forces.fill((DVec3::ZERO, DVec3::ZERO));
+        self.structure.spread(&self.rows, &self.wanted, &mut self.forces);
+        for (i, s) in state.solids.iter_mut().enumerate() {
+            if !self.jointed[i] || s.quarantined {
+                continue;
+            }
+            let (push, twist) = self.forces[i];
+            let change = push * self.mobility[i].shift;
+            let twist = if rig.solids[i].simulate.orientation() { twist } else { DVec3::ZERO };
+            s.velocity += change;
+            s.momentum += twist;
+            if firm {
+                s.carried = (-change * CARRIED, -twist * CARRIED);
+            }
+        }
+        self.note_pulls(rig, state, &self.wanted, h);
+        self.break_joints(rig, state, h);
+    }
+
+    /// Matrix, factor and rates of the rows there are.
+    fn prepare_rates(&mut self, rig: &Rig, state: &State, to: f64) {
+        self.structure.fill(&mut self.matrix, &self.rows, &self.mobility);
+        for (j, joint) in rig.joints.iter().enumerate() {
+            let rows = &self.rows[j];
+            let rates = joint.ends.map(|end| match end {
+                End::World => (DVec3::ZERO, DVec3::ZERO),
+                End::Keys(p) => rig.paths[p].velocity(to),
+                End::Hand(h) => rig.hands[h].velocity(to),
+                End::Solid(i) => {
+                    let s = &state.solids[i];
+                    (s.velocity, top::angular_velocity(s.orientation, s.momentum, rig.solids[i].per_inertia))
+                }
+            });
+            let hold = &self.holds[j];
+            self.wanted[j] = [0.0; MOST];
+            for r in 0..rows.count {
+                let rate = rows.on[0][r].rate(rates[0].0, rates[0].1) + rows.on[1][r].rate(rates[1].0, rates[1].1);
+                self.wanted[j][r] = -rate;
+                if hold.is_soft {
+                    let (give, aim) = hold.soft[r].rate();
+                    self.matrix.diagonal[j][r][r] +=
+                        if hold.soft[r].is_spent() { 1e12 * self.matrix.diagonal[j][r][r] } else { give };
+                    self.wanted[j][r] += aim;
+                }
+            }
+        }
+        self.factor.factor(&self.matrix);
+    }
+
+    /// Lets go of joints that bear more than they can.
+    fn break_joints(&self, rig: &Rig, state: &mut State, h: f64) {
+        for (j, joint) in rig.joints.iter().enumerate() {
+            let (force, torque) = (joint.holds.most_force, joint.holds.most_torque);
+            if force.is_infinite() && torque.is_infinite() || !self.holds[j].active {
+                continue;
+            }
+            let (mut pull, mut twist) = (DVec3::ZERO, DVec3::ZERO);
+            for r in 0..self.rows[j].count {
+                // Mean force of the step, with the impulse at its end.
+                let bears = self.multipliers[j][r] + self.wanted[j][r] / h;
+                let row = &self.rows[j].on[1][r];
+                pull += row.linear * bears;
+                if row.linear == DVec3::ZERO {
+                    twist += row.angular * bears;
+                }
+            }
+            if pull.length() > force || twist.length() > torque {
+                let parts = state.joints.iter_mut().zip(&rig.joints).filter(|(_, o)| o.of == joint.of);
+                parts.for_each(|(memory, _)| memory.broken = true);
+            }
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Springs in joints, solved with them: as exact as an actuator of its own, and firm when they are stiff.
+//!
+//! Along one row, with `e` the error, `m` the inertia that the row moves, `a` the acceleration of everything else, the
+//! spring obeys `e'' = -k e - c e' + a`. Its exact answer over the step (see [`crate::dynamics::response`]) says where it
+//! would end, `e*` and `v*`, and how far an unknown extra force `f` of other joints moves it: `g f / m` instead of
+//! `h^2 f / 2 m`. Both hold when the row is given the compliance
+//!
+//! ```text
+//!     e + y l = t,     y = (h^2 / 2m) (1 - p) / p,     p t = e* - (1 - p) e_free,     p = 1 - 2 g / h^2
+//! ```
+//!
+//! which vanishes for a stiff spring (a firm joint) and grows without bounds for a soft one (a mere force). The same
+//! with `b` for `g` and `h` for `h^2 / 2` gives its impulse on velocities.
+
+use super::Constraints;
+use crate::dynamics::response::Response;
+use crate::joint::{Kind, Measure, Rows};
+use crate::rig::{Drive, Rig};
+use crate::simulate::State;
+use crate::solve::MOST;
+use glam::DVec3;
+
+/// One row of a spring.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Soft {
+    /// p and p t, for positions.
+    hold: f64,
+    aim: f64,
+    /// The same for velocities.
+    rate_hold: f64,
+    rate_aim: f64,
+    /// Row displacement per constant force of a free body, and velocity per impulse.
+    shift: f64,
+    kick: f64,
+    /// The most it pulls, and whether it does so already.
+    strength: f64,
+    spent: bool,
+}
+
+/// Softer rows than this are forces.
+const LEAST_HOLD: f64 = 1e-9;
+
+impl Soft {
+    /// What is left of the row's equation, times p.
+    #[inline]
+    pub fn residual(&self, error: f64, multiplier: f64) -> f64 {
+        if self.spent {
+            return 0.0;
+        }
+        self.hold * error + self.shift * (1.0 - self.hold) * multiplier - self.aim
+    }
+
+    /// One over p.
+    #[inline]
+    pub fn unscale(&self) -> f64 {
+        1.0 / self.hold
+    }
+
+    /// The compliance y; nothing moves what pulls its utmost.
+    #[inline]
+    pub fn give(&self) -> f64 {
+        if self.spent { 1e12 * self.shift } else { self.shift * (1.0 - self.hold) / self.hold }
+    }
+
+    /// The same for velocities, and what the row's rate is to be.
+    #[inline]
+    pub fn rate(&self) -> (f64, f64) {
+        (self.kick * (1.0 - self.rate_hold) / self.rate_hold, self.rate_aim / self.rate_hold)
+    }
+
+    /// Cuts what is beyond its strength; whether that is new.
+    pub fn spend(&mut self, multiplier: &mut f64) -> bool {
+        if self.spent || multiplier.abs() <= self.strength {
+            return false;
+        }
+        *multiplier = multiplier.clamp(-self.strength, self.strength);
+        self.spent = true;
+        true
+    }
+
+    /// Whether it pulls its utmost.
+    pub fn is_spent(&self) -> bool {
+        self.spent
+    }
+}
+
+impl Constraints {
+    /// Makes the springs of the step.
+    pub(super) fn soften(&mut self, rig: &Rig, state: &State, drives: &[Drive], h: f64) {
+        let time = state.time;
+        for (j, joint) in rig.joints.iter().enumerate() {
+            if !self.holds[j].is_soft || !self.holds[j].on {
+                continue;
+            }
+            let hold = &self.holds[j];
+            let [a, b] = &hold.start;
+            let rows = Rows::between(joint, a, b, &hold.from, Measure::Products);
+            let later = Rows::between(joint, a, b, &hold.to, Measure::Products);
+            let translations = joint.kind.translations();
+            let mut soft = [Soft::default(); MOST];
+            for r in 0..rows.count {
+                // The target moves: its velocity along the row.
+                let carried = (rows.error[r] - later.error[r]) / h;
+                let mut free = rows.error[r] - carried * h;
+                let mut rate = -carried;
+                let mut yielding = 0.0;
+                for e in 0..2 {
+                    let row = &rows.on[e][r];
+                    match self.structure.ends[j][e] {
+                        Some(body) => {
+                            let (shift, turn) = self.movers[body].free();
+                            free += row.rate(shift, turn);
+                            let s = &self.before[body];
+                            let solid = &rig.solids[body];
+                            let spin = crate::dynamics::top::angular_velocity(
+                                s.orientation,
+                                s.momentum,
+                                solid.per_inertia,
+                            );
+                            rate += row.rate(s.velocity, spin);
+                            let m = &self.bodies[body];
+                            let mobility =
+                                crate::assemble::Mobility::of(m.per_mass, s.orientation, m.per_inertia);
+                            yielding += row.rate(row.linear * mobility.shift, mobility.turn * row.angular);
+                        }
+                        None => {
+                            let moved = hold.end[e].point - hold.start[e].point;
+                            free += row.linear.dot(moved);
+                            rate += row.linear.dot(moved) / h;
+                        }
+                    }
+                }
+                let (k, c, forward, strength) = match joint.kind {
+                    Kind::Pose(solid) => {
+                        let drive = &drives[solid];
+                        let inertia = rig.solids[solid].inertia.to_array()[r];
+                        // The paper's torque is that of the body alone; the row moves its parent, too.
+                        let share = inertia * yielding;
+                        let forward = drive.damping * share * (1.0 - drive.keep_up) * carried
+                            - b.axes.col(r).dot(state.solids[solid].torque.correction) * yielding;
+                        (drive.stiffness * share, drive.damping * share, -forward, drive.max_torque)
+                    }
+                    _ => {
+                        let Some(spring) = &joint.spring else { continue };
+                        let pair = if r < translations { &spring.slide } else { &spring.turn };
+                        match pair {
+                            Some([k, c]) => {
+                                (k.at(time) * yielding, c.at(time) * yielding, 0.0, spring.strength)
+                            }
+                            None => (f64::INFINITY, 0.0, 0.0, spring.strength),
+                        }
+                    }
+                };
+                let firm = k.is_infinite();
+                let answer = if firm { Response { b: 0.0, b_rate: 0.0, g: 0.0, h: 0.0 } } else { Response::new(k, c, h) };
+                let half = 0.5 * h * h;
+                let other = (free - rows.error[r] - h * rate) / half;
+                let push = if firm { 0.0 } else { other + forward - k * rows.error[r] };
+                let end = if firm { 0.0 } else { rows.error[r] + rate * answer.b + push * answer.g };
+                let end_rate = if firm { 0.0 } else { rate * answer.b_rate + push * answer.b };
+                let hold_share = (1.0 - answer.g / half).clamp(LEAST_HOLD, 1.0);
+                let rate_share = (1.0 - answer.b / h).clamp(LEAST_HOLD, 1.0);
+                soft[r] = Soft {
+                    hold: hold_share,
+                    aim: end - (1.0 - hold_share) * free,
+                    rate_hold: rate_share,
+                    rate_aim: end_rate - (1.0 - rate_share) * (rate + h * other) + rate_share * carried,
+                    shift: half * yielding,
+                    kick: yielding,
+                    strength,
+                    spent: false,
+                };
+            }
+            self.holds[j].soft = soft;
+        }
+    }
+
+    /// The mean torque of the actuators that turn bodies against their parents, noted where they are looked for.
+    pub(super) fn note_pulls(&self, rig: &Rig, state: &mut State, impulses: &[[f64; MOST]], h: f64) {
+        for (j, joint) in rig.joints.iter().enumerate() {
+            if let Kind::Pose(solid) = joint.kind {
+                let axes = &self.holds[j].end[1].axes;
+                let mut pull = DVec3::ZERO;
+                for r in 0..3 {
+                    pull += axes.col(r) * (impulses[j][r] / h);
+                }
+                let memory = &mut state.solids[solid].torque;
+                memory.action = pull;
+                memory.saturated = self.holds[j].soft[..3].iter().any(Soft::is_spent);
+                memory.note();
+            }
+        }
+    }
+}
