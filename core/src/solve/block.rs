@@ -20,8 +20,8 @@ macro_rules! by_rows {
             2 => by_rows!(@ $rows 2, $lanes 2, $body),
             3 => by_rows!(@ $rows 3, $lanes 4, $body),
             4 => by_rows!(@ $rows 4, $lanes 4, $body),
-            5 => by_rows!(@ $rows 5, $lanes 6, $body),
-            6 => by_rows!(@ $rows 6, $lanes 6, $body),
+            5 => by_rows!(@ $rows 5, $lanes 8, $body),
+            6 => by_rows!(@ $rows 6, $lanes 8, $body),
             _ => {}
         }
     };
@@ -53,7 +53,7 @@ macro_rules! each {
 
 /// Lanes of a block with so many rows.
 pub(super) fn lanes(rows: usize) -> usize {
-    [0, 1, 2, 4, 4, 6, 6][rows]
+    [0, 1, 2, 4, 4, 8, 8][rows]
 }
 
 /// A pivot below this share of its block's largest diagonal entry has lost its digits; it is lifted to that share.

@@ -27,6 +27,8 @@ pub struct BlockCholesky {
     below: Vec<Below>,
     /// Updates of the diagonal blocks and those below, target by target.
     updates: Vec<Update>,
+    /// The same in this factor.
+    terms: Vec<Term>,
     /// Rows of each joint in this factor.
     rows: Vec<usize>,
     /// Per column: one over its pivots, the lower triangle of its diagonal block, and the blocks below.
@@ -70,15 +72,21 @@ enum Source {
     Across(usize),
 }
 
-/// `target[q, p] -= W[q, j] D[j]^-1 W[p, j]^T`.
+/// `target[q, p] -= W[q, j] D[j]^-1 W[p, j]^T`: indices of the blocks `[q, j]` and `[p, j]`, and j.
 #[derive(Clone, Copy, Debug)]
 struct Update {
-    /// Index of the block `[q, j]`.
     row: u32,
-    /// Index of the block `[p, j]`.
     other: u32,
-    /// j.
     column: u32,
+}
+
+/// An [`Update`] in this factor: places among the values of W of both blocks and of one over D, and the rows of j.
+#[derive(Clone, Copy, Debug, Default)]
+struct Term {
+    row: u32,
+    other: u32,
+    per_pivot: u32,
+    rows: u32,
 }
 
 impl BlockCholesky {
@@ -140,8 +148,9 @@ impl BlockCholesky {
             .zip(stretches)
             .map(|((joint, source), updates)| Below { joint, source, updates, at: 0 })
             .collect();
-        let most = n * MOST * (MOST + 1) + count * MOST * MOST;
-        BlockCholesky { columns, below, updates, rows: vec![0; n], values: vec![0.0; most] }
+        let most = (n * (MOST + 1) + count * MOST) * lanes(MOST);
+        let terms = vec![Term::default(); updates.len()];
+        BlockCholesky { columns, below, updates, terms, rows: vec![0; n], values: vec![0.0; most] }
     }
 
     /// Factors a matrix of the structure that was analysed.
@@ -165,6 +174,15 @@ impl BlockCholesky {
                 at += column.rows * lanes(rows[block.joint]);
             }
         }
+        for (term, update) in self.terms.iter_mut().zip(&self.updates) {
+            let column = &self.columns[update.column as usize];
+            *term = Term {
+                row: self.below[update.row as usize].at as u32,
+                other: self.below[update.other as usize].at as u32,
+                per_pivot: column.at as u32,
+                rows: column.rows as u32,
+            };
+        }
     }
 
     #[inline(always)]
@@ -178,10 +196,9 @@ impl BlockCholesky {
     fn make_column<const N: usize, const P: usize>(&mut self, p: usize, matrix: &BlockMatrix) {
         let column = self.columns[p];
         let (earlier, values) = self.values.split_at_mut(column.at);
-        let earlier = Earlier { columns: &self.columns, below: &self.below, values: earlier };
         let given = &matrix.diagonal[column.joint];
         let mut unit = load::<N, P>(given);
-        earlier.subtract::<N, P, P>(&mut unit, &self.updates[column.updates.0..column.updates.1]);
+        subtract_terms::<N, P, P>(&mut unit, earlier, &self.terms[column.updates.0..column.updates.1]);
         let per_pivot = pivot(&mut unit, least_pivot::<N>(given));
         values[..N].copy_from_slice(&per_pivot);
         values[P..][..N * P].copy_from_slice(unit.as_flattened());
@@ -192,7 +209,7 @@ impl BlockCholesky {
                     Source::Coupling(k) => load_from::<N, M, Q>(&matrix.coupling[k]),
                     Source::Across(k) => load_across::<N, M, Q>(&matrix.coupling[k]),
                 };
-                earlier.subtract::<N, Q, P>(&mut w, &self.updates[block.updates.0..block.updates.1]);
+                subtract_terms::<N, Q, P>(&mut w, earlier, &self.terms[block.updates.0..block.updates.1]);
                 divide(&mut w, &unit);
                 values[block.at - column.at..][..N * Q].copy_from_slice(w.as_flattened());
             });
@@ -227,7 +244,7 @@ impl BlockCholesky {
                 let w = self.values[block.at..][..N * Q].as_chunks::<Q>().0;
                 let y = &mut x[block.joint];
                 for (w, z) in w.iter().zip(&z) {
-                    for r in 0..Q {
+                    for r in 0..M {
                         y[r] -= w[r] * z;
                     }
                 }
@@ -290,26 +307,23 @@ impl WithSimd for Substituting<'_> {
     }
 }
 
-/// The columns made so far.
-struct Earlier<'a> {
-    columns: &'a [Column],
-    below: &'a [Below],
-    values: &'a [f64],
-}
-
-impl Earlier<'_> {
-    /// Updates a block with `N` columns (in `Q` lanes) and `P` lanes.
-    #[inline(always)]
-    fn subtract<const N: usize, const P: usize, const Q: usize>(
-        &self,
-        a: &mut [[f64; P]; N],
-        updates: &[Update],
-    ) {
-        for update in updates {
-            let column = &self.columns[update.column as usize];
-            let w = &self.values[self.below[update.row as usize].at..][..column.rows * P];
-            let v = &self.values[self.below[update.other as usize].at..][..column.rows * Q];
-            subtract::<N, P, Q>(a, w, v, &self.values[column.at..][..column.rows]);
+/// Takes the terms, of columns made earlier, from a block with `N` columns (of a joint in `Q` lanes) and `P` lanes.
+#[inline(always)]
+fn subtract_terms<const N: usize, const P: usize, const Q: usize>(
+    a: &mut [[f64; P]; N],
+    earlier: &[f64],
+    terms: &[Term],
+) {
+    for term in terms {
+        let rows = term.rows as usize;
+        let w = &earlier[term.row as usize..][..rows * P];
+        let v = &earlier[term.other as usize..][..rows * Q];
+        let per_pivot = &earlier[term.per_pivot as usize..][..rows];
+        // Joints of the same kind are the rule; then the number of terms is known, too.
+        if rows == N {
+            subtract::<N, P, Q>(a, &w[..N * P], &v[..N * Q], &per_pivot[..N]);
+        } else {
+            subtract::<N, P, Q>(a, w, v, per_pivot);
         }
     }
 }
