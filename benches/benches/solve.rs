@@ -22,9 +22,17 @@ fn main() {
 fn report(name: &str, ends: &[[Option<usize>; 2]], rows: usize) {
     let (matrix, b) = system(ends, rows);
     let mut nb = vec![Vec::new(); ends.len()];
-    for &(i, j) in &matrix.pairs { nb[i].push(j); nb[j].push(i); }
+    for &(i, j) in &matrix.pairs {
+        nb[i].push(j);
+        nb[j].push(i);
+    }
     let c = sinew_core::solve::minimum_degree(&nb).1;
-    println!("pairs {} blocks {} updates {}", matrix.pairs.len(), c.iter().map(|c| c.len()).sum::<usize>(), c.iter().map(|c| c.len()*(c.len()+1)/2).sum::<usize>());
+    println!(
+        "pairs {} blocks {} updates {}",
+        matrix.pairs.len(),
+        c.iter().map(|c| c.len()).sum::<usize>(),
+        c.iter().map(|c| c.len() * (c.len() + 1) / 2).sum::<usize>()
+    );
     let mut factor = BlockCholesky::new(&matrix);
     let mut x = b.clone();
     let runs = (200_000 / ends.len()).max(1);

@@ -62,6 +62,7 @@ mod tests {
             (0..n).map(|i| [i.wrapping_sub(1), i + 1].into_iter().filter(|&j| j < n).collect()).collect();
         let (order, coupled) = minimum_degree(&chain);
         assert_eq!(coupled.iter().map(Vec::len).sum::<usize>(), n - 1);
+        assert_eq!(order[..6], [0, 49, 1, 48, 2, 47], "both ends in turns");
         let mut sorted = order.clone();
         sorted.sort_unstable();
         assert_eq!(sorted, (0..n).collect::<Vec<_>>());
