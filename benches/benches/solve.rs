@@ -1,10 +1,10 @@
-//! Sparse systems of chains and nets: microseconds to factor and to solve, one core.
+//! Sparse systems of chains and nets: microseconds to factor and to solve, or to solve otherwise, one core.
 //!
 //! Nets are those of the published comparison: plates on a grid, a spanning tree of ball joints from one corner and
 //! as many loops as make up the given number of joints.
 
 use sinew_benches::least;
-use sinew_core::solve::{BlockCholesky, BlockMatrix, MOST};
+use sinew_core::solve::{BlockCholesky, BlockMatrix, Budget, ConjugateGradient, MOST, Pairwise};
 use std::hint::black_box;
 
 fn main() {
@@ -21,18 +21,6 @@ fn main() {
 
 fn report(name: &str, ends: &[[Option<usize>; 2]], rows: usize) {
     let (matrix, b) = system(ends, rows);
-    let mut nb = vec![Vec::new(); ends.len()];
-    for &(i, j) in &matrix.pairs {
-        nb[i].push(j);
-        nb[j].push(i);
-    }
-    let c = sinew_core::solve::minimum_degree(&nb).1;
-    println!(
-        "pairs {} blocks {} updates {}",
-        matrix.pairs.len(),
-        c.iter().map(|c| c.len()).sum::<usize>(),
-        c.iter().map(|c| c.len() * (c.len() + 1) / 2).sum::<usize>()
-    );
     let mut factor = BlockCholesky::new(&matrix);
     let mut x = b.clone();
     let runs = (200_000 / ends.len()).max(1);
@@ -42,7 +30,25 @@ fn report(name: &str, ends: &[[Option<usize>; 2]], rows: usize) {
         factor.solve(&mut x);
     });
     let (f, s) = (factoring.as_secs_f64() * 1e6, solving.as_secs_f64() * 1e6);
-    println!("{name:20}: factor {f:8.2} us, solve {s:7.2} us, both {:8.2} us", f + s);
+    let mut gradient = ConjugateGradient::new(ends.len());
+    let budget = Budget { tolerance: 1e-6, ..Budget::default() };
+    let mut taken = 0;
+    let iterating = least(runs.min(100), || {
+        x.fill([0.0; MOST]);
+        gradient.prepare(black_box(&matrix));
+        taken = gradient.solve(&matrix, &b, &mut x, &budget, || true).iterations;
+    });
+    let mut pairwise = Pairwise::new(Pairwise::weights(ends));
+    let sweeping = least(runs, || {
+        pairwise.prepare(black_box(&matrix));
+        pairwise.solve(&matrix, &b, &mut x);
+    });
+    let (i, p) = (iterating.as_secs_f64() * 1e6, sweeping.as_secs_f64() * 1e6);
+    println!(
+        "{name:20}: factor {f:7.2} us, solve {s:6.2} us, both {:7.2} us; to 1e-6 in {taken:4} iterations {i:8.1} us; \
+         pairwise {p:6.2} us",
+        f + s
+    );
 }
 
 /// The matrix `J J^T` of joints between bodies, with rows of random directions, and a right-hand side.

@@ -6,6 +6,8 @@
 
 // Rows and columns are the mathematics here; iterators would hide them.
 #![allow(clippy::needless_range_loop)]
+// Loops that are written out compare numbers that are known.
+#![allow(clippy::int_plus_one, clippy::absurd_extreme_comparisons, unused_comparisons)]
 
 use super::matrix::MOST;
 

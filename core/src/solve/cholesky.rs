@@ -243,10 +243,8 @@ impl BlockCholesky {
             by_rows!(self.rows[block.joint], M, Q => {
                 let w = self.values[block.at..][..N * Q].as_chunks::<Q>().0;
                 let y = &mut x[block.joint];
-                // The padding of W is zero: whole lanes where the vector has them.
-                const LANES: usize = if Q > MOST { M } else { Q };
                 for (w, z) in w.iter().zip(&z) {
-                    for r in 0..LANES {
+                    for r in 0..M {
                         y[r] -= w[r] * z;
                     }
                 }
