@@ -1,7 +1,20 @@
 //! Linear algebra that knows its structure: sparse symmetric systems in small dense blocks.
+//!
+//! A [`BlockMatrix`] is solved by one of three tiers behind one [`Solver`]: [`BlockCholesky`] directly,
+//! [`ConjugateGradient`] within a budget, [`Pairwise`] in one sweep.
 
+mod block;
 mod cholesky;
+mod conjugate_gradient;
+mod jacobi;
+mod matrix;
 mod order;
+mod pairwise;
+mod solver;
 
-pub use cholesky::{BlockCholesky, BlockMatrix, MOST};
+pub use cholesky::BlockCholesky;
+pub use conjugate_gradient::{Budget, ConjugateGradient, Effort};
+pub use matrix::{BlockMatrix, MOST};
 pub use order::minimum_degree;
+pub use pairwise::Pairwise;
+pub use solver::{Solver, Tier};
