@@ -54,7 +54,9 @@ fn tell(rows: &mut Vec<Value>, row: Value) {
         ("drift_end", " at the end"),
     ] {
         if let Some(number) = row[key].as_f64() {
-            let digits = if (1e-3..1e4).contains(&number.abs()) {
+            let digits = if row[key].is_u64() {
+                format!("{number:9}")
+            } else if (1e-3..1e4).contains(&number.abs()) {
                 format!("{number:9.4}")
             } else {
                 format!("{number:9.1e}")
