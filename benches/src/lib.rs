@@ -3,6 +3,9 @@
 //! `cargo bench -p sinew-benches` prints every figure. Machines are noisy, so the least of many runs counts, and
 //! what is compared is run in turns in one process.
 
+pub mod clock;
+pub mod neutral;
+
 use glam::{DQuat, DVec3};
 use sinew_core::curve::{Curve, Kind, Segments};
 use sinew_core::rotation;

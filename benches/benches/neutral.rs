@@ -1,0 +1,217 @@
+//! Sinew on the neutral scenes: chains released, nets put together and shaken, a chain swung. One thread.
+//!
+//! `cargo bench -p sinew-benches --bench neutral` prints a line for each; with a file's name after `--`, the same as
+//! JSON for the table beside other engines (`benches/peers`). Words after that choose: `chains`, `energy`,
+//! `assembly`, `shake`, `swung`.
+
+use serde_json::{Value, json};
+use sinew_benches::clock::{Least, timed};
+use sinew_benches::neutral::{LINKS, Neutral, chain, nets, swung};
+use sinew_core::assemble::{Assembly, Goal};
+use sinew_core::rig::{Rig, compile};
+use sinew_core::scene::Placement;
+use sinew_core::simulate::{State, Workspace, step};
+
+/// Repetitions stop after so many seconds of one scene, but there are always two.
+const PATIENCE_S: f64 = 8.0;
+const MOST_REPETITIONS: usize = 7;
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
+    let file = words.iter().find(|w| w.ends_with(".json"));
+    let chosen: Vec<&String> = words.iter().filter(|w| !w.ends_with(".json")).collect();
+    let mut rows = Vec::new();
+    for (name, run) in [
+        ("chains", chains as fn(&mut Vec<Value>)),
+        ("energy", energy),
+        ("assembly", assembly),
+        ("shake", shake),
+        ("swung", swing),
+    ] {
+        if chosen.is_empty() || chosen.iter().any(|c| *c == name) {
+            run(&mut rows);
+        }
+    }
+    if let Some(file) = file
+        && let Err(e) = std::fs::write(file, Value::from(rows).to_string())
+    {
+        eprintln!("{file}: {e}");
+        std::process::exit(1);
+    }
+}
+
+/// Prints a row and keeps it.
+fn tell(rows: &mut Vec<Value>, row: Value) {
+    let scene = row["scene"].as_str().unwrap_or_default();
+    let mut line = format!("{scene:18}");
+    for (key, unit) in [
+        ("ms", " ms"),
+        ("worst_ms", " ms at worst"),
+        ("rounds", " rounds"),
+        ("analysis_ms", " ms of analysis before"),
+        ("opening", " m open"),
+        ("drift", " of the energy at most"),
+        ("drift_end", " at the end"),
+    ] {
+        if let Some(number) = row[key].as_f64() {
+            let digits = if row[key].is_u64() {
+                format!("{number:9}")
+            } else if (1e-3..1e4).contains(&number.abs()) {
+                format!("{number:9.4}")
+            } else {
+                format!("{number:9.1e}")
+            };
+            line += &format!("{digits}{unit}  ");
+        }
+    }
+    println!("{line}");
+    rows.push(row);
+}
+
+fn rig(scene: &Neutral) -> Rig {
+    let (scene, setup) = scene.rigged();
+    match compile(&scene, &setup, scene.clips.first()) {
+        Ok(compiled) => compiled.rig,
+        Err(e) => unreachable!("{e}"),
+    }
+}
+
+/// Repeats a run of `steps` steps, timed in parts of `part` steps; `look` sees every state of the first one.
+fn run(rig: &Rig, dt: f64, steps: usize, part: usize, mut look: impl FnMut(usize, &State)) -> Least {
+    let mut least = Least::default();
+    let mut spent = 0.0;
+    for repetition in 0..MOST_REPETITIONS {
+        let mut state = State::new(rig);
+        let mut work = Workspace::new(rig);
+        least.again();
+        spent += timed(|| {
+            for block in 0..steps / part {
+                least.part(|| {
+                    for _ in 0..part {
+                        step(rig, &mut state, &mut work, dt);
+                    }
+                });
+                if repetition == 0 {
+                    look((block + 1) * part, &state);
+                }
+            }
+        });
+        if repetition > 0 && spent > PATIENCE_S {
+            break;
+        }
+    }
+    least
+}
+
+/// Released chains over a second: ms per step of 1/240 s, the largest opening at the end of any timed part, and
+/// where the last link is after half a second.
+fn chains(rows: &mut Vec<Value>) {
+    let (steps, part) = (240, 12);
+    for hinged in [true, false] {
+        for links in LINKS {
+            let scene = chain(links, hinged);
+            let rig = rig(&scene);
+            let (mut opening, mut tip) = (0.0_f64, [f64::NAN; 3]);
+            let least = run(&rig, scene.dt, steps, part, |done, state| {
+                let placements = scene.placements(&rig, state);
+                opening = opening.max(scene.opening(&placements));
+                if done == steps / 2 {
+                    tip = placements[links - 1].position.to_array();
+                }
+            });
+            let ms = least.mean() * 1e3 / part as f64;
+            tell(
+                rows,
+                json!({"scene": scene.name, "peer": "Sinew", "ms": ms, "opening": opening, "tip": tip}),
+            );
+        }
+    }
+}
+
+/// The energy of the chain of ten links over ten seconds: the largest difference from the start, and the last.
+fn energy(rows: &mut Vec<Value>) {
+    let scene = chain(10, false);
+    let rig = rig(&scene);
+    let mut state = State::new(&rig);
+    let mut work = Workspace::new(&rig);
+    let (start, scale) = (scene.energy(&rig, &state), scene.energy_scale.unwrap_or(1.0));
+    let (mut most, mut end) = (0.0_f64, 0.0);
+    for _ in 0..2400 {
+        step(&rig, &mut state, &mut work, scene.dt);
+        end = (scene.energy(&rig, &state) - start) / scale;
+        most = if end.abs() > most.abs() { end } else { most };
+    }
+    tell(rows, json!({"scene": "energy", "peer": "Sinew", "drift": most, "drift_end": end}));
+}
+
+/// Nets put together to a micrometre: ms, rounds, the opening after each; and the analysis that is done once.
+fn assembly(rows: &mut Vec<Value>) {
+    for scene in nets() {
+        let scene = scene.unshaken();
+        let rig = rig(&scene);
+        let scattered = scene.scattered(&rig);
+        let goal = Goal { opening: 1e-6, angle: 1e-6, ..Goal::default() };
+        let mut bodies = scattered.clone();
+        let (mut analysis, mut least) = (f64::INFINITY, f64::INFINITY);
+        for _ in 0..5 {
+            analysis = analysis.min(timed(|| drop(Assembly::new(&rig.joints, rig.solids.len()))));
+        }
+        let mut assembly = Assembly::new(&rig.joints, rig.solids.len());
+        let mut openings = Vec::new();
+        let world = |_| Placement::IDENTITY;
+        let outcome =
+            assembly.assemble(&rig.joints, &mut bodies, world, &goal, |_, opening, _| openings.push(opening));
+        for _ in 0..50 {
+            bodies.copy_from_slice(&scattered);
+            least = least.min(timed(|| {
+                assembly.assemble(&rig.joints, &mut bodies, world, &goal, |_, _, _| {});
+            }));
+        }
+        let mut placements = scene.perturbed.clone();
+        for (solid, body) in rig.solids.iter().zip(&bodies) {
+            placements[solid.node] = body.placement.then(&solid.offset.to(&Placement::IDENTITY));
+        }
+        tell(
+            rows,
+            json!({
+                "scene": format!("assemble_{}", scene.name), "peer": "Sinew", "ms": least * 1e3,
+                "rounds": outcome.rounds, "opening": scene.opening(&placements), "ok": outcome.reached(),
+                "openings": openings, "analysis_ms": analysis * 1e3,
+            }),
+        );
+    }
+}
+
+/// Nets shaken for ten seconds: ms per step of 1/60 s, mean and worst, and the largest opening.
+fn shake(rows: &mut Vec<Value>) {
+    for scene in nets() {
+        let rig = rig(&scene);
+        let mut opening = 0.0_f64;
+        let least = run(&rig, scene.dt, 600, 1, |_, state| {
+            opening = opening.max(scene.opening(&scene.placements(&rig, state)));
+        });
+        let (ms, worst) = (least.mean() * 1e3, least.worst() * 1e3);
+        let name = format!("shake_{}", scene.name);
+        tell(rows, json!({"scene": name, "peer": "Sinew", "ms": ms, "worst_ms": worst, "opening": opening}));
+    }
+}
+
+/// Chains swung for 250 frames, with the set-up's four steps per frame: ms per frame, and the largest opening.
+fn swing(rows: &mut Vec<Value>) {
+    let substeps = 4;
+    for links in [9, 100] {
+        let scene = swung(links);
+        let rig = rig(&scene);
+        let mut opening = 0.0_f64;
+        let dt = scene.dt / f64::from(substeps);
+        let part = substeps as usize;
+        let least = run(&rig, dt, 250 * part, part, |_, state| {
+            opening = opening.max(scene.opening(&scene.placements(&rig, state)));
+        });
+        let (ms, worst) = (least.mean() * 1e3, least.worst() * 1e3);
+        tell(
+            rows,
+            json!({"scene": scene.name, "peer": "Sinew", "ms": ms, "worst_ms": worst, "opening": opening}),
+        );
+    }
+}

@@ -1,0 +1,183 @@
+"""MuJoCo on the neutral scenes: mujoco_peer.py SCENES OUT.json. Trees in joint coordinates, loops as `connect`."""
+import mujoco
+import numpy as np
+from mujoco import mjtJoint
+from scipy.linalg import cho_factor, cho_solve
+from scene import LINKS, SCALARS, Rows, back, best, least, load, opening, shaken, times, turn
+
+PEER = "MuJoCo"
+rows = Rows()
+
+
+def build(scene, tree=True, keyed=False, perturbed=False, dt=None, still=False, energy=False, stiff=False):
+    """`tree`: joints of the spanning tree are coordinates; else every body floats and all joints are `connect`."""
+    spec = mujoco.MjSpec()
+    option = spec.option
+    option.timestep = dt or scene["dt"]
+    option.gravity = [0, 0, 0] if still else scene["gravity"]
+    option.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
+    if energy:
+        option.enableflags |= mujoco.mjtEnableBit.mjENBL_ENERGY
+    spec.memory = 1 << 30
+    bodies, count = scene["bodies"], len(scene["bodies"])
+    source = scene["perturbed"] if perturbed else bodies
+    parent = {j["b"]: j for j in scene["joints"] if tree and j["tree"]}
+    made, pending = {}, list(range(count))
+    while pending:
+        i = pending.pop(0)
+        joint = parent.get(i)
+        if joint and joint["a"] >= 0 and joint["a"] not in made:
+            pending.append(i)
+            continue
+        above, p, q = spec.worldbody, np.array(source[i]["pos"]), np.array(source[i]["quat"])
+        if joint and joint["a"] >= 0:
+            a = joint["a"]
+            above, pa, qa = made[a], np.array(source[a]["pos"]), np.array(source[a]["quat"])
+            p, q = turn(back(qa), p - pa), times(back(qa), q)
+        moved = keyed and i == 0
+        # Without ipos the centre of mass would silently be at pos.
+        made[i] = above.add_body(name="b%d" % i, pos=p, quat=q, mass=bodies[i]["mass"], inertia=bodies[i]["inertia"],
+                                 explicitinertial=True, ipos=[0, 0, 0], iquat=[1, 0, 0, 0], mocap=moved)
+        if joint:
+            kind = mjtJoint.mjJNT_BALL if joint["type"] == "ball" else mjtJoint.mjJNT_HINGE
+            made[i].add_joint(name="j%d" % i, type=kind, pos=joint["anchor_b"], axis=joint["axis"])
+        elif not moved:
+            made[i].add_freejoint(name="f%d" % i)
+    loops = [j for j in scene["joints"] if not (tree and j["tree"])]
+    for k, j in enumerate(loops):
+        connect = spec.add_equality(name="e%d" % k, type=mujoco.mjtEq.mjEQ_CONNECT, objtype=mujoco.mjtObj.mjOBJ_BODY,
+                                    name1="b%d" % j["b"], name2="b%d" % j["a"] if j["a"] >= 0 else "",
+                                    data=list(j["anchor_b"]) + [0] * 9)
+        if stiff:  # the stiffest that the documentation allows
+            connect.solref = [2 * option.timestep, 1.0]
+    model = spec.compile()
+    # Compiling takes the second place from the pose, which may be open.
+    for k, j in enumerate(loops):
+        model.eq_data[k, 0:3], model.eq_data[k, 3:6] = j["anchor_b"], j["anchor_a"]
+    return model
+
+
+def poses(model, data, count):
+    ids = [model.body("b%d" % i).id for i in range(count)]
+    return data.xpos[ids], data.xquat[ids]
+
+
+def chain(kind, links):
+    scene = load("chain_%s_%d" % (kind, links))
+    model = build(scene)
+    tip = [None]
+
+    def look(done, data):
+        if done == 10:
+            mujoco.mj_kinematics(model, data)
+            tip[0] = data.body("b%d" % (links - 1)).xpos.copy()
+
+    seconds = least(20, lambda: mujoco.MjData(model), lambda data, _: mujoco.mj_step(model, data, 12), look)
+    rows.add(scene["name"], PEER, ms=seconds.mean() * 1e3 / 12, opening=0.0, tip=tip[0])
+
+
+def energy():
+    scene = load("chain_ball_10")
+    model = build(scene, energy=True)
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    start, most, end = data.energy.sum(), 0.0, 0.0
+    for _ in range(2400):
+        mujoco.mj_step(model, data)
+        mujoco.mj_forward(model, data)
+        end = (data.energy.sum() - start) / scene["energy_scale"]
+        most = end if abs(end) > abs(most) else most
+    rows.add("energy", PEER, drift=most, drift_end=end)
+
+
+def assemble(scalars):
+    """Gauss-Newton on MuJoCo's own quantities: dq = M^-1 J^T (J M^-1 J^T)^-1 (-error), every body floats."""
+    scene = load("net_%d" % scalars)
+    model = build(scene, tree=False, perturbed=True, still=True)
+    data = mujoco.MjData(model)
+    rounds = [0]
+
+    def run():
+        mujoco.mj_resetData(model, data)
+        rounds[0] = 0
+        while rounds[0] < 50:
+            mujoco.mj_kinematics(model, data)
+            mujoco.mj_comPos(model, data)
+            (mujoco.mj_makeM if hasattr(mujoco, "mj_makeM") else mujoco.mj_crb)(model, data)
+            mujoco.mj_factorM(model, data)
+            mujoco.mj_makeConstraint(model, data)
+            error = data.efc_pos[:data.nefc].copy()
+            if np.abs(error).max() < 1e-6:
+                return
+            if mujoco.mj_isSparse(model):
+                J = np.zeros((data.nefc, model.nv))
+                mujoco.mju_sparse2dense(J, data.efc_J, data.efc_J_rownnz, data.efc_J_rowadr, data.efc_J_colind)
+            else:
+                J = data.efc_J.reshape(data.nefc, model.nv).copy()
+            Y = np.zeros_like(J)
+            mujoco.mj_solveM(model, data, Y, J)
+            A = J @ Y.T
+            A[np.diag_indices(len(A))] += 1e-12
+            mujoco.mj_integratePos(model, data.qpos, Y.T @ cho_solve(cho_factor(A), -error), 1.0)
+            rounds[0] += 1
+
+    seconds = best(run)
+    left = opening(scene, *poses(model, data, len(scene["bodies"])))
+    rows.add("assemble_net_%d" % scalars, "MuJoCo, Gauss-Newton", ms=seconds * 1e3, rounds=rounds[0], opening=left,
+             ok=bool(left < 2e-6))
+
+
+def shake(scalars, substeps):
+    """Every body floats: with the tree in coordinates and its loops connected, MuJoCo flies apart here."""
+    scene = load("net_%d" % scalars)
+    dt = scene["dt"] / substeps
+    model = build(scene, tree=False, keyed=True, dt=dt, stiff=True)
+    largest = [0.0]
+
+    def part(data, frame):
+        for k in range(substeps):
+            data.mocap_pos[0] = shaken(scene, (frame * substeps + k + 1) * dt)[0]
+            mujoco.mj_step(model, data)
+
+    def look(done, data):
+        mujoco.mj_kinematics(model, data)
+        largest[0] = max(largest[0], opening(scene, *poses(model, data, len(scene["bodies"]))))
+
+    seconds = least(600, lambda: mujoco.MjData(model), part, look)
+    rows.add("shake_net_%d" % scalars, "MuJoCo, %d steps" % substeps, ms=seconds.mean() * 1e3,
+             worst_ms=seconds.max() * 1e3, opening=largest[0])
+
+
+def swung(links, substeps):
+    """In the frame of the block, which stands still there while gravity sways: a keyed body would carry the chain along
+    without any force on it."""
+    scene = load("swung_%d" % links)
+    dt = scene["dt"] / substeps
+    model = build(scene, keyed=True, dt=dt)
+
+    def part(data, frame):
+        for k in range(substeps):
+            model.opt.gravity[:] = np.array(scene["gravity"]) - shaken(scene, (frame * substeps + k + 0.5) * dt)[1]
+            mujoco.mj_step(model, data)
+
+    unstable = [False]
+
+    def look(done, data):
+        unstable[0] |= bool(data.warning[mujoco.mjtWarning.mjWARN_BADQACC].number)
+
+    seconds = least(250, lambda: mujoco.MjData(model), part, look)
+    rows.add(scene["name"], "MuJoCo, %d steps" % substeps, ms=seconds.mean() * 1e3, worst_ms=seconds.max() * 1e3,
+             opening=0.0, blew_up=unstable[0])
+
+
+for kind in ("hinge", "ball"):
+    for links in LINKS:
+        if kind == "hinge" or links <= 300:  # 1000 balls take seconds per step
+            chain(kind, links)
+energy()
+for scalars in SCALARS:
+    assemble(scalars)
+    shake(scalars, 4)
+    shake(scalars, 10)
+for links in (9, 100):
+    swung(links, 10)

@@ -1,0 +1,97 @@
+"""Markdown of the results: table.py RESULTS [PAGE.md]. With a page, also puts it between the page's two markers."""
+import glob
+import json
+import math
+import os
+import sys
+
+rows = []
+for name in sorted(glob.glob(os.path.join(sys.argv[1], "*.json"))):
+    with open(name) as file:
+        rows += json.load(file)
+
+
+def of(scene):
+    """Rows of a scene, Sinew's first, then by time."""
+    found = [r for r in rows if r["scene"] == scene and r["peer"] != "reference"]
+    return sorted(found, key=lambda r: (r["peer"] != "Sinew", r.get("ms", 0.0)))
+
+
+def short(x):
+    """Three digits."""
+    if x is None or not math.isfinite(x):
+        return "-"
+    return "%.3g" % x if abs(x) < 1000 else "%.0f" % x
+
+
+def length(metres):
+    """A length with a unit that suits it."""
+    if metres is None or not math.isfinite(metres) or metres > 100:
+        return "-"
+    for least, unit, factor in ((1, "m", 1), (1e-4, "mm", 1e3), (1e-7, "um", 1e6)):
+        if metres >= least:
+            return "%s %s" % (short(metres * factor), unit)
+    return "0" if metres < 1e-12 else "%s nm" % short(metres * 1e9)
+
+
+def ratio(row, scene):
+    own = [r for r in rows if r["scene"] == scene and r["peer"] == "Sinew"]
+    return short(row["ms"] / own[0]["ms"]) if own and row is not own[0] else ""
+
+
+def off(row):
+    """How far the last link is from the reference."""
+    true = [r for r in rows if r["scene"] == row["scene"] and r["peer"] == "reference"]
+    if not true or not row.get("tip"):
+        return "flies apart" if row.get("blew_up") else "-"
+    return length(max(math.dist(row["tip"], true[0]["tip"]), true[0]["uncertain"]))
+
+
+def open_or_apart(row):
+    return "flies apart" if row.get("blew_up") or row.get("opening", 0) > 1 else length(row.get("opening"))
+
+
+lines = []
+
+
+def table(title, scenes, columns):
+    """Columns: head and function of a row and its scene."""
+    lines.extend(["### " + title, ""])
+    lines.append("| scene | engine | " + " | ".join(head for head, _ in columns) + " |")
+    lines.append("|---|---|" + "--:|" * len(columns))
+    for scene, label in scenes:
+        for row in of(scene):
+            name = "**Sinew**" if row["peer"] == "Sinew" else row["peer"]
+            lines.append("| %s | %s | " % (label, name) + " | ".join(f(row, scene) for _, f in columns) + " |")
+            label = ""
+    lines.append("")
+
+
+ms = ("ms", lambda r, s: short(r["ms"]))
+worst = ("worst ms", lambda r, s: short(r.get("worst_ms")))
+times = ("times Sinew's", ratio)
+gap = ("joints open", lambda r, s: open_or_apart(r))
+
+table("Chains released, per step of 1/240 s",
+      [("chain_%s_%d" % (k, n), "%d %ss" % (n, k)) for k in ("hinge", "ball") for n in (10, 20, 100, 300, 1000)],
+      [ms, times, gap, ("last link off after 0.5 s", lambda r, s: off(r))])
+table("Energy of ten ball-jointed links over ten seconds at 1/240 s", [("energy", "10 balls")],
+      [("largest change", lambda r, s: "%.2f %%" % (100 * r["drift"])),
+       ("change at the end", lambda r, s: "%.2f %%" % (100 * r["drift_end"]))])
+table("Nets put together to a micrometre", [("assemble_net_%d" % n, "%d scalars" % n) for n in (108, 261, 759)],
+      [ms, times, ("rounds", lambda r, s: str(r["rounds"])), gap,
+       ("analysis before, ms", lambda r, s: short(r.get("analysis_ms")))])
+table("Nets shaken for ten seconds, per step of 1/60 s",
+      [("shake_net_%d" % n, "%d scalars" % n) for n in (108, 261, 759)], [ms, worst, times, gap])
+table("Chains swung, per frame of 1/24 s", [("swung_%d" % n, "%d links" % n) for n in (9, 100)],
+      [ms, worst, times, gap])
+
+text = "\n".join(lines)
+print(text)
+if len(sys.argv) > 2:
+    begin, end = "<!-- figures -->\n", "<!-- end of figures -->\n"
+    with open(sys.argv[2]) as file:
+        page = file.read()
+    before, rest = page.split(begin)
+    with open(sys.argv[2], "w") as file:
+        file.write(before + begin + "\n" + text + "\n" + end + rest.split(end)[1])
