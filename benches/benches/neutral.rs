@@ -14,6 +14,8 @@ use sinew_core::simulate::{State, Workspace, step};
 
 /// Repetitions stop after so many seconds of one scene, but there are always two.
 const PATIENCE_S: f64 = 8.0;
+/// When shaken scenes are compared with other engines, before chaos has its way, s.
+const EARLY_S: f64 = 0.25;
 const MOST_REPETITIONS: usize = 7;
 
 fn main() {
@@ -185,33 +187,35 @@ fn assembly(rows: &mut Vec<Value>) {
 /// Nets shaken for ten seconds: ms per step of 1/60 s, mean and worst, and the largest opening.
 fn shake(rows: &mut Vec<Value>) {
     for scene in nets() {
-        let rig = rig(&scene);
-        let mut opening = 0.0_f64;
-        let least = run(&rig, scene.dt, 600, 1, |_, state| {
-            opening = opening.max(scene.opening(&scene.placements(&rig, state)));
-        });
-        let (ms, worst) = (least.mean() * 1e3, least.worst() * 1e3);
-        let name = format!("shake_{}", scene.name);
-        tell(rows, json!({"scene": name, "peer": "Sinew", "ms": ms, "worst_ms": worst, "opening": opening}));
+        shaken(rows, &scene, format!("shake_{}", scene.name), 600, 1);
     }
 }
 
 /// Chains swung for 250 frames, with the set-up's four steps per frame: ms per frame, and the largest opening.
 fn swing(rows: &mut Vec<Value>) {
-    let substeps = 4;
     for links in [9, 100] {
         let scene = swung(links);
-        let rig = rig(&scene);
-        let mut opening = 0.0_f64;
-        let dt = scene.dt / f64::from(substeps);
-        let part = substeps as usize;
-        let least = run(&rig, dt, 250 * part, part, |_, state| {
-            opening = opening.max(scene.opening(&scene.placements(&rig, state)));
-        });
-        let (ms, worst) = (least.mean() * 1e3, least.worst() * 1e3);
-        tell(
-            rows,
-            json!({"scene": scene.name, "peer": "Sinew", "ms": ms, "worst_ms": worst, "opening": opening}),
-        );
+        shaken(rows, &scene, scene.name.clone(), 250, 4);
     }
+}
+
+/// So many frames of the scene's step, each in `substeps` steps.
+fn shaken(rows: &mut Vec<Value>, scene: &Neutral, name: String, frames: usize, substeps: usize) {
+    let rig = rig(scene);
+    let early_step = (EARLY_S / scene.dt).round() as usize * substeps;
+    let (mut opening, mut early) = (0.0_f64, None);
+    let least = run(&rig, scene.dt / substeps as f64, frames * substeps, substeps, |done, state| {
+        let placements = scene.placements(&rig, state);
+        opening = opening.max(scene.opening(&placements));
+        if done == early_step {
+            early = placements.last().map(|p| p.position.to_array());
+        }
+    });
+    let (ms, worst) = (least.mean() * 1e3, least.worst() * 1e3);
+    tell(
+        rows,
+        json!({
+            "scene": name, "peer": "Sinew", "ms": ms, "worst_ms": worst, "opening": opening, "early": early,
+        }),
+    );
 }

@@ -3,7 +3,7 @@ import mujoco
 import numpy as np
 from mujoco import mjtJoint
 from scipy.linalg import cho_factor, cho_solve
-from scene import LINKS, SCALARS, Rows, back, best, least, load, opening, shaken, times, turn
+from scene import EARLY_S, LINKS, SCALARS, Rows, back, best, least, load, opening, shaken, times, turn
 
 PEER = "MuJoCo"
 rows = Rows()
@@ -132,7 +132,7 @@ def shake(scalars, substeps):
     scene = load("net_%d" % scalars)
     dt = scene["dt"] / substeps
     model = build(scene, tree=False, keyed=True, dt=dt, stiff=True)
-    largest = [0.0]
+    largest, early = [0.0], [None]
 
     def part(data, frame):
         for k in range(substeps):
@@ -141,11 +141,14 @@ def shake(scalars, substeps):
 
     def look(done, data):
         mujoco.mj_kinematics(model, data)
-        largest[0] = max(largest[0], opening(scene, *poses(model, data, len(scene["bodies"]))))
+        placed = poses(model, data, len(scene["bodies"]))
+        largest[0] = max(largest[0], opening(scene, *placed))
+        if done == round(EARLY_S / scene["dt"]):
+            early[0] = placed[0][-1].copy()
 
     seconds = least(600, lambda: mujoco.MjData(model), part, look)
     rows.add("shake_net_%d" % scalars, "MuJoCo, %d steps" % substeps, ms=seconds.mean() * 1e3,
-             worst_ms=seconds.max() * 1e3, opening=largest[0])
+             worst_ms=seconds.max() * 1e3, opening=largest[0], early=early[0])
 
 
 def swung(links, substeps):
@@ -160,14 +163,18 @@ def swung(links, substeps):
             model.opt.gravity[:] = np.array(scene["gravity"]) - shaken(scene, (frame * substeps + k + 0.5) * dt)[1]
             mujoco.mj_step(model, data)
 
-    unstable = [False]
+    unstable, early = [False], [None]
 
     def look(done, data):
         unstable[0] |= bool(data.warning[mujoco.mjtWarning.mjWARN_BADQACC].number)
+        if done == round(EARLY_S / scene["dt"]):
+            mujoco.mj_kinematics(model, data)
+            moved = shaken(scene, EARLY_S)[0] - np.array(scene["bodies"][0]["pos"])
+            early[0] = data.body("b%d" % links).xpos + moved
 
     seconds = least(250, lambda: mujoco.MjData(model), part, look)
     rows.add(scene["name"], "MuJoCo, %d steps" % substeps, ms=seconds.mean() * 1e3, worst_ms=seconds.max() * 1e3,
-             opening=0.0, blew_up=unstable[0])
+             opening=0.0, blew_up=unstable[0], early=early[0])
 
 
 for kind in ("hinge", "ball"):

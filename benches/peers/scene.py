@@ -9,6 +9,7 @@ import numpy as np
 
 LINKS = (10, 20, 100, 300, 1000)
 SCALARS = (108, 261, 759)
+EARLY_S = 0.25  # when shaken scenes are compared, before chaos has its way
 PATIENCE_S = 8.0  # repetitions stop after so many seconds of one scene, but there are always two
 MOST_REPETITIONS = 7
 now = time.thread_time  # the time that this thread computes

@@ -47,6 +47,13 @@ def off(row):
     return length(max(math.dist(row["tip"], true[0]["tip"]), true[0]["uncertain"]))
 
 
+def apart(row, scene):
+    """How far the last body is from Sinew's, early on."""
+    own = [r for r in rows if r["scene"] == scene and r["peer"] == "Sinew"]
+    known = own and row is not own[0] and row.get("early") and own[0].get("early")
+    return length(math.dist(row["early"], own[0]["early"])) if known else ""
+
+
 def open_or_apart(row):
     return "flies apart" if row.get("blew_up") or row.get("opening", 0) > 1 else length(row.get("opening"))
 
@@ -70,6 +77,7 @@ def table(title, scenes, columns):
 ms = ("ms", lambda r, s: short(r["ms"]))
 worst = ("worst ms", lambda r, s: short(r.get("worst_ms")))
 times = ("times Sinew's", ratio)
+early = ("last body from Sinew's after 0.25 s", apart)
 gap = ("joints open", lambda r, s: open_or_apart(r))
 
 table("Chains released, per step of 1/240 s",
@@ -82,9 +90,10 @@ table("Nets put together to a micrometre", [("assemble_net_%d" % n, "%d scalars"
       [ms, times, ("rounds", lambda r, s: str(r["rounds"])), gap,
        ("analysis before, ms", lambda r, s: short(r.get("analysis_ms")))])
 table("Nets shaken for ten seconds, per step of 1/60 s",
-      [("shake_net_%d" % n, "%d scalars" % n) for n in (108, 261, 759)], [ms, worst, times, gap])
+      [("shake_net_%d" % n, "%d scalars" % n) for n in (108, 261, 759)],
+      [ms, worst, times, gap, early])
 table("Chains swung, per frame of 1/24 s", [("swung_%d" % n, "%d links" % n) for n in (9, 100)],
-      [ms, worst, times, gap])
+      [ms, worst, times, gap, early])
 
 text = "\n".join(lines)
 print(text)

@@ -8,6 +8,8 @@ use world::{Start, World, load};
 
 /// Repetitions stop after so many seconds of one scene, but there are always two.
 const PATIENCE_S: f64 = 8.0;
+/// When shaken scenes are compared, before chaos has its way.
+const EARLY_S: f64 = 0.25;
 const MOST_REPETITIONS: usize = 7;
 
 /// Seconds that this thread has computed.
@@ -145,7 +147,8 @@ fn assemble(scene: &Value, iterations: usize) -> Value {
 
 /// Body 0 moves as the scene says.
 fn shake(scene: &Value, label: String, frames: usize, substeps: usize, iterations: usize) -> Value {
-    let mut opening = 0.0_f64;
+    let (mut opening, mut early) = (0.0_f64, [0.0; 3]);
+    let early_frame = (EARLY_S / scene["dt"].as_f64().expect("scenes have a step")).round() as usize;
     let dt = scene["dt"].as_f64().expect("scenes have a step") / substeps as f64;
     let seconds = least(
         frames,
@@ -160,11 +163,16 @@ fn shake(scene: &Value, label: String, frames: usize, substeps: usize, iteration
                 world.step();
             }
         },
-        |_, world| opening = opening.max(world.opening()),
+        |done, world| {
+            opening = opening.max(world.opening());
+            if done == early_frame {
+                early = world.last();
+            }
+        },
     );
     let by = if substeps > 1 { format!(", {substeps} steps") } else { String::new() };
     json!({
         "scene": label, "peer": format!("{}{by}", name(iterations)), "ms": mean(&seconds) * 1e3,
-        "worst_ms": worst(&seconds) * 1e3, "opening": opening,
+        "worst_ms": worst(&seconds) * 1e3, "opening": opening, "early": early,
     })
 }
