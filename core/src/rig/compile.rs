@@ -75,7 +75,8 @@ pub fn compile(scene: &Scene, setup: &Setup, clip: Option<&Clip>) -> Result<Comp
     for solid in &mut solids {
         solid.keyed = solid.settings.keyed() || solid.groups.iter().any(|&g: &usize| groups[g].keyed());
     }
-    let rig = Rig { solids, paths, trackers, waits, joints, hands: Vec::new(), groups, world, range };
+    let solver = super::joints::solver(&setup.world.solver, &joints)?;
+    let rig = Rig { solver, solids, paths, trackers, waits, joints, hands: Vec::new(), groups, world, range };
     Ok(Compiled { rig, mass_notes: notes, warnings })
 }
 

@@ -1,10 +1,11 @@
 //! Joints of a set-up, compiled: names become ends, nodes become frames in the ends' own terms.
 
+use super::Solver;
 use super::compile::Compiler;
 use crate::joint::{End, Joint, Kind};
 use crate::rotation;
 use crate::scene::Placement;
-use crate::setup::{self, At, JointKind, SetupError};
+use crate::setup::{self, At, JointKind, SetupError, Tier};
 use glam::{DQuat, DVec3};
 
 impl Compiler<'_> {
@@ -99,6 +100,35 @@ impl Compiler<'_> {
         let node = super::resolve_node(self.scene, &self.names, name, place)?;
         Ok(self.pose.placement_at(node, self.start))
     }
+}
+
+/// How joints are solved.
+pub(super) fn solver(wanted: &setup::Solver, joints: &[Joint]) -> Result<Solver, SetupError> {
+    let place = |field: &str| format!("world.solver.{field}");
+    let few = |field: &str, value: Option<usize>, least: usize, most: usize, default: usize| match value {
+        Some(v) if !(least..=most).contains(&v) => {
+            Err(SetupError::new(place(field), format!("{v} must be between {least} and {most}")))
+        }
+        v => Ok(v.unwrap_or(default)),
+    };
+    let budget = match wanted.microseconds {
+        None => None,
+        Some(us) if us.is_finite() && us > 0.0 && us <= 1e9 => {
+            Some(std::time::Duration::from_nanos((us * 1000.0) as u64))
+        }
+        Some(us) => {
+            return Err(SetupError::new(place("microseconds"), format!("{us} must be above 0, at most 1e9")));
+        }
+    };
+    let rows = joints.len() * crate::solve::MOST;
+    let rounds = if wanted.tier == Tier::Pairwise { 200 } else { 24 };
+    Ok(Solver {
+        tier: wanted.tier,
+        rounds: few("rounds", wanted.rounds, 1, 100_000, rounds)?,
+        iterations: few("iterations", wanted.iterations, 1, 1_000_000, 3 * rows.max(1))?,
+        budget,
+        halvings: few("halvings", wanted.halvings, 0, 8, 4)?,
+    })
 }
 
 /// A rotation that takes x to `axis` the shortest way.

@@ -16,7 +16,7 @@ pub use settings::{Drive, GroupFactors, Setting, Settings, Value};
 use crate::guide::{Path, Tracker, WaitLink};
 use crate::joint::Joint;
 use crate::scene::Placement;
-use crate::setup::{Parts, Region};
+use crate::setup::{Parts, Region, Tier};
 use glam::DVec3;
 
 /// A compiled scene and set-up.
@@ -38,6 +38,8 @@ pub struct Rig {
     pub groups: Vec<GroupFactors>,
     /// Gravity, fields, time.
     pub world: World,
+    /// How joints are solved.
+    pub solver: Solver,
     /// What is simulated and sampled.
     pub range: Range,
 }
@@ -93,6 +95,21 @@ pub enum Frame {
     Solid(usize),
     /// A node that follows its keys, by the index of its path.
     Keys(usize),
+}
+
+/// How joints are solved.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Solver {
+    /// What solves them.
+    pub tier: Tier,
+    /// Most rounds per step.
+    pub rounds: usize,
+    /// Most iterations per round, for the iterative tier.
+    pub iterations: usize,
+    /// Most time per step.
+    pub budget: Option<std::time::Duration>,
+    /// How often a step that fails is halved.
+    pub halvings: usize,
 }
 
 /// Gravity, fields and time, in scene units.

@@ -16,6 +16,10 @@ pub struct Solver {
     /// `iterative`: most iterations per round. Default: as many as it takes, at most three per joint row.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub iterations: Option<usize>,
+    /// How often a step whose joints do not close is halved, 0 to 8. Default 4. After the last one they are closed
+    /// whatever it takes, which costs energy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub halvings: Option<usize>,
     /// Most time per step, microseconds; then joints stay as they are. A step that is cut short is not the same on
     /// another machine: for live work. Default: no limit.
     #[serde(skip_serializing_if = "Option::is_none")]

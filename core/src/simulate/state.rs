@@ -22,6 +22,10 @@ pub struct State {
     /// Joints contradict each other: even the shortest step did not close them, and halving is not tried again until
     /// they are.
     pub joints_fight: bool,
+    /// How often steps are halved at present, and how many have needed no more.
+    pub halvings: usize,
+    /// Steps since then that needed no more.
+    pub clean: usize,
 }
 
 /// One body.
@@ -118,6 +122,8 @@ impl Clone for State {
             targets: self.targets.clone(),
             joints: self.joints.clone(),
             joints_fight: self.joints_fight,
+            halvings: self.halvings,
+            clean: self.clean,
         }
     }
 
@@ -128,6 +134,7 @@ impl Clone for State {
         self.targets.clone_from(&other.targets);
         self.joints.clone_from(&other.joints);
         self.joints_fight = other.joints_fight;
+        (self.halvings, self.clean) = (other.halvings, other.clean);
     }
 }
 
@@ -142,6 +149,8 @@ impl State {
             targets: Vec::new(),
             joints: vec![JointState::default(); rig.joints.len()],
             joints_fight: false,
+            halvings: 0,
+            clean: 0,
         };
         for (i, s) in rig.solids.iter().enumerate() {
             let p = rig.keyed(i, time);

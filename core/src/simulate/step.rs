@@ -22,36 +22,56 @@ const SLOWEST_SHARE: f64 = 0.01;
 /// the direction of), the whole state goes back, targets and filters included, and takes the step in halves.
 pub fn step(rig: &Rig, state: &mut State, work: &mut Workspace, dt: f64) {
     if work.constraints.is_none() {
-        step_once(rig, state, work, dt);
+        step_once(rig, state, work, dt, true);
         return;
     }
-    let halvings = if state.joints_fight { 0 } else { MOST_HALVINGS };
-    halve(rig, state, work, dt, halvings);
+    let most = rig.solver.halvings;
+    let level = state.halvings.min(most);
+    let parts = 1_u32 << level;
+    let start = state.time;
+    let mut deepest = level;
+    for part in 1..=parts {
+        // Parts end where the same parts of other lengths do.
+        let to = start + dt * f64::from(part) / f64::from(parts);
+        deepest = deepest.max(halve(rig, state, work, to, level, most));
+    }
+    if deepest > level {
+        (state.halvings, state.clean) = (level + 1, 0);
+    } else if level > 0 {
+        state.clean += 1;
+        if state.clean >= CLEAN {
+            (state.halvings, state.clean) = (level - 1, 0);
+        }
+    }
 }
 
-/// A step is halved at most this often: 64 parts.
-const MOST_HALVINGS: usize = 6;
+/// After so many steps that needed no more halving, one less is tried.
+const CLEAN: usize = 12;
 
-fn halve(rig: &Rig, state: &mut State, work: &mut Workspace, dt: f64, left: usize) {
+/// A step to `to`, in halves where it must be; returns how often it was halved at most.
+fn halve(rig: &Rig, state: &mut State, work: &mut Workspace, to: f64, level: usize, most: usize) -> usize {
+    let dt = to - state.time;
+    let last = level >= most || state.joints_fight;
     let Some(mut kept) = work.kept.pop() else {
-        step_once(rig, state, work, dt);
-        return;
+        step_once(rig, state, work, dt, true);
+        return level;
     };
     kept.clone_from(state);
-    let closed = step_once(rig, state, work, dt);
-    if closed || left == 0 {
+    let closed = step_once(rig, state, work, dt, last);
+    if closed || last {
         state.joints_fight = !closed;
         work.kept.push(kept);
-        return;
+        return level;
     }
     state.clone_from(&kept);
     work.kept.push(kept);
-    halve(rig, state, work, 0.5 * dt, left - 1);
-    halve(rig, state, work, 0.5 * dt, left - 1);
+    let middle = state.time + 0.5 * dt;
+    let first = halve(rig, state, work, middle, level + 1, most);
+    first.max(halve(rig, state, work, to, level + 1, most))
 }
 
-/// One step; whether its joints are closed.
-fn step_once(rig: &Rig, state: &mut State, work: &mut Workspace, dt: f64) -> bool {
+/// One step; whether its joints are closed, `whatever` it takes.
+fn step_once(rig: &Rig, state: &mut State, work: &mut Workspace, dt: f64, whatever: bool) -> bool {
     let (from, to) = (state.time, state.time + dt);
     // Physics may run slower or faster than the keys.
     let h = dt * rig.world.time_scale.at(from);
@@ -70,7 +90,7 @@ fn step_once(rig: &Rig, state: &mut State, work: &mut Workspace, dt: f64) -> boo
     for i in 0..rig.solids.len() {
         step_solid(rig, state, work, i, times);
     }
-    let closed = constrain(rig, state, work, from, to, h);
+    let closed = constrain(rig, state, work, (from, to), h, whatever);
     state.time = to;
     closed
 }

@@ -1,9 +1,9 @@
 //! Positions: the forces with which all joints are closed at the end of the step.
 //!
-//! Rounds of Newton's method on forces and bodies together. The matrix of a round says how openings answer to forces;
-//! most steps do with the one of the velocities before, whose factor is at hand. Where a round closes too little, the
-//! matrix is made anew from where the bodies have come to, and counts how the pull of the joints itself holds bodies
-//! back from turning.
+//! The forces of the step before and the free motion tell about where the bodies end. There the rows are taken and held,
+//! forces are sought along them (one factorisation, a solve per round), and the bodies follow in proportion. Where a round
+//! closes too little, the rows are taken anew from where the bodies have come to. Rows that moved with every round would
+//! seem better, but in long chains of hinges forces are sensitive without bounds, and would never settle.
 //!
 //! Ranges (ropes, limits) hold only one way: those that are past their end get a row, those that would have to pull lose
 //! it. Springs give way by what they are (`soft`).
@@ -12,11 +12,10 @@
 #![allow(clippy::needless_range_loop)]
 
 use super::{CLOSED, Constraints, end_axes};
-use crate::assemble::Mobility;
 use crate::joint::{Kind, Measure, Rows, Side};
 use crate::rig::Rig;
 use crate::solve::MOST;
-use glam::DVec3;
+use glam::{DMat3, DVec3};
 
 /// Rounds per step.
 const MOST_ROUNDS: usize = 24;
@@ -35,90 +34,139 @@ const STEEP: f64 = 0.02;
 
 impl Constraints {
     /// Finds the multipliers; whether all joints are closed.
-    pub(super) fn close(&mut self, rig: &Rig, h: f64, stands: bool) -> bool {
-        let mut fresh = self.catch(rig);
-        if fresh && !stands {
-            self.stand(rig);
-        }
-        let scale = 0.5 * h * h; // what a matrix of velocities lacks to be one of positions
-        let mut has_factor = fresh;
+    pub(super) fn close(&mut self, rig: &Rig, stands: bool) -> bool {
+        self.catch(rig);
+        self.guess(rig, stands);
+        self.hold_levers(rig);
         let (mut last, mut best, mut worse, mut changes) = (f64::INFINITY, f64::INFINITY, 0, 0);
-        let mut steep = false;
+        let mut held = 0;
         for round in 0..=MOST_ROUNDS {
-            self.gather(rig, true);
-            if round == 0 {
-                steep = self.is_steep();
-                if steep {
-                    self.gather(rig, true);
-                }
-            }
-            self.movers.iter_mut().for_each(|m| m.yield_to_forces());
-            self.place_ends();
+            self.follow();
             let open = self.residuals(rig);
             let size = open.0.max(open.1 * self.link);
-            if !size.is_finite() {
+            if !size.is_finite() || round == MOST_ROUNDS {
                 return false;
             }
             if open.0 <= CLOSED * self.link && open.1 <= CLOSED {
                 if changes < MOST_CHANGES && self.change_ranges(rig) {
                     changes += 1;
-                    (has_factor, last, best) = (false, f64::INFINITY, f64::INFINITY);
+                    (last, best) = (f64::INFINITY, f64::INFINITY);
+                    self.hold_levers(rig);
                     continue;
                 }
                 return true;
             }
-            if round == MOST_ROUNDS {
-                break;
-            }
-            let slow = size > SLOW * last;
-            if slow && has_factor && !fresh && size > best {
-                worse += 1;
-                if worse > MOST_WORSE {
-                    break;
+            if size > SLOW * last {
+                if held > 0 && size > best {
+                    worse += 1;
+                    if worse > MOST_WORSE {
+                        return false;
+                    }
                 }
+                self.hold_levers(rig);
+                held += 1;
+                self.follow();
+                self.residuals(rig);
             }
             best = best.min(size);
             last = size;
-            if !has_factor || slow {
-                self.renew(rig, steep);
-                (has_factor, fresh) = (true, false);
-            }
             self.factor.solve(&mut self.wanted);
-            let per = if fresh { 1.0 / scale } else { 1.0 };
             for (multipliers, change) in self.multipliers.iter_mut().zip(&self.wanted) {
                 for r in 0..MOST {
-                    multipliers[r] += change[r] * per;
+                    multipliers[r] += change[r];
                 }
             }
         }
         false
     }
 
-    /// Makes and factors the matrix of the velocities at the start of the step, as the end of the one before would have.
-    fn stand(&mut self, rig: &Rig) {
+    /// Guesses where the bodies end, with the forces of the step before along the rows of the start.
+    fn guess(&mut self, rig: &Rig, stands: bool) {
+        if !stands {
+            for (j, joint) in rig.joints.iter().enumerate() {
+                let hold = &self.holds[j];
+                self.rows[j] =
+                    Rows::between(joint, &hold.start[0], &hold.start[1], &hold.from, Measure::Products);
+            }
+        }
+        self.forces.fill((DVec3::ZERO, DVec3::ZERO));
+        self.structure.spread(&self.rows, &self.multipliers, &mut self.forces);
+        for (mover, (force, torque)) in self.movers.iter_mut().zip(&self.forces) {
+            mover.guess(*force, *torque);
+        }
+        self.place_ends();
+    }
+
+    /// Moves the bodies by the multipliers there are.
+    fn follow(&mut self) {
+        self.forces.fill((DVec3::ZERO, DVec3::ZERO));
+        self.structure.spread(&self.rows, &self.multipliers, &mut self.forces);
+        for (mover, (force, torque)) in self.movers.iter_mut().zip(&self.forces) {
+            mover.follow(*force, *torque);
+        }
+        self.place_ends();
+    }
+
+    /// Takes the rows in the middle between the start and where the bodies are now, and holds them; makes and factors
+    /// their matrix.
+    fn hold_levers(&mut self, rig: &Rig) {
+        self.slopes.fill(DMat3::ZERO);
+        self.steep = self.is_steep();
         for (j, joint) in rig.joints.iter().enumerate() {
             let hold = &self.holds[j];
-            self.rows[j] = Rows::between(joint, &hold.start[0], &hold.start[1], &hold.from, Measure::Products);
+            if !hold.active {
+                self.rows[j].count = 0;
+                continue;
+            }
+            let side = |e: usize| {
+                let late = self.structure.ends[j][e].map_or(0.5, |b| self.movers[b].late);
+                (hold.start[e].mix(&hold.end[e], late), late)
+            };
+            let ((mut a, late_a), (b, late_b)) = (side(0), side(1));
+            if hold.translations == 3 {
+                // What is still open is not part of the lever.
+                a.lever -= b.point - a.point;
+            }
+            self.rows[j] = Rows::between(joint, &a, &b, &hold.to, Measure::Products);
+            if self.steep {
+                let rows = &self.rows[j];
+                for (e, late) in [(0, late_a), (1, late_b)] {
+                    let Some(body) = self.structure.ends[j][e] else { continue };
+                    let mut force = DVec3::ZERO;
+                    for r in 0..rows.count {
+                        force += rows.on[e][r].linear * self.multipliers[j][r];
+                    }
+                    // d (r x f) = (dc x r) x f = r (f . dc) - (r . f) dc
+                    let r = hold.end[e].lever * late;
+                    let along = r.dot(force);
+                    let slope = &mut self.slopes[body];
+                    slope.x_axis += DVec3::new(along, 0.0, 0.0) - r * force.x;
+                    slope.y_axis += DVec3::new(0.0, along, 0.0) - r * force.y;
+                    slope.z_axis += DVec3::new(0.0, 0.0, along) - r * force.z;
+                }
+            }
         }
-        for (i, s) in self.before.iter().enumerate() {
-            let b = &self.bodies[i];
-            self.mobility[i] = Mobility::of(b.per_mass, s.orientation, b.per_inertia);
+        for (i, mover) in self.movers.iter_mut().enumerate() {
+            mover.hold(&self.slopes[i], self.steep);
+            self.mobility[i] = mover.mobility();
         }
         self.structure.fill(&mut self.matrix, &self.rows, &self.mobility);
+        for (j, hold) in self.holds.iter().enumerate().filter(|(_, h)| h.is_soft && h.active) {
+            for r in 0..self.rows[j].count {
+                self.matrix.diagonal[j][r][r] += hold.soft[r].give();
+            }
+        }
         self.factor.factor(&self.matrix);
     }
 
-    /// Decides which joints have rows at first; whether the matrix of the velocities will do.
-    fn catch(&mut self, rig: &Rig) -> bool {
-        let mut plain = self.movers.iter().all(|m| m.is_plain());
+    /// Decides which joints have rows at first.
+    fn catch(&mut self, rig: &Rig) {
         for (j, joint) in rig.joints.iter().enumerate() {
             let hold = &mut self.holds[j];
             hold.active = hold.on;
             if !hold.on {
-                plain = false;
                 self.multipliers[j] = [0.0; MOST];
             } else if joint.kind.one_sided() && !hold.is_soft {
-                plain = false;
                 // Where the bodies are heading decides.
                 let frames = [hold.start[0], hold.start[1]];
                 let ahead: [Side; 2] = std::array::from_fn(|e| match self.structure.ends[j][e] {
@@ -143,11 +191,8 @@ impl Constraints {
                 if !hold.active {
                     self.multipliers[j] = [0.0; MOST];
                 }
-            } else if hold.is_soft {
-                plain = false;
             }
         }
-        plain
     }
 
     /// Lets go of ranges that would have to pull and catches those past their end; whether there were any.
@@ -180,43 +225,44 @@ impl Constraints {
         changed
     }
 
-    /// Where the pull of joints holds bodies back from turning, the torque's slope counts.
-    fn is_steep(&mut self) -> bool {
-        let mut most = 0.0_f64;
-        for (i, m) in self.movers.iter().enumerate() {
-            if self.jointed[i] {
-                most = most.max(m.force.abs().max_element() * self.link * m.mobility(false).turn.x_axis.x.abs());
-            }
-        }
-        self.steep = most > STEEP;
-        self.steep
+    /// Whether the pull of joints, by the multipliers there are, holds bodies back from turning.
+    fn is_steep(&self) -> bool {
+        self.holds.iter().enumerate().filter(|(_, h)| h.active).any(|(j, hold)| {
+            let l = &self.multipliers[j];
+            let force = if hold.translations == 0 { 0.0 } else { l[0].abs().max(l[1].abs()).max(l[2].abs()) };
+            (0..2).any(|e| {
+                self.structure.ends[j][e].is_some_and(|body| {
+                    force * hold.start[e].lever.length() * self.movers[body].swiftness() > STEEP
+                })
+            })
+        })
     }
 
-    /// Forces of the joints on the bodies, at the middle of the step; of all, or of the firm ones alone.
-    pub(super) fn gather(&mut self, rig: &Rig, springs: bool) {
-        self.movers.iter_mut().for_each(|m| m.let_go());
-        let steep = self.steep;
+    /// Forces and torques of the firm joints, at the middle between the start and where the bodies ended, into `forces`.
+    pub(super) fn gather(&mut self, rig: &Rig) {
+        self.forces.fill((DVec3::ZERO, DVec3::ZERO));
         for (j, joint) in rig.joints.iter().enumerate() {
             let hold = &self.holds[j];
-            if !hold.active || hold.is_soft && !springs {
+            if !hold.active || hold.is_soft {
                 continue;
             }
             let l = &self.multipliers[j];
-            let late: [f64; 2] =
-                std::array::from_fn(|e| self.structure.ends[j][e].map_or(0.5, |b| self.movers[b].late));
+            let ends = self.structure.ends[j];
+            let late: [f64; 2] = std::array::from_fn(|e| ends[e].map_or(0.5, |b| self.movers[b].late));
             if hold.point {
                 let force = DVec3::new(l[0], l[1], l[2]);
-                let b = &hold.end[1];
-                let lever = hold.start[1].lever * (1.0 - late[1]) + b.lever * late[1];
-                let point = hold.start[1].point * (1.0 - late[0]) + b.point * late[0];
-                if let Some(body) = self.structure.ends[j][1] {
-                    self.movers[body].pull(force, lever, b.lever, steep);
+                let mid = |e: usize, late: f64| hold.start[e].point * (1.0 - late) + hold.end[e].point * late;
+                let lever =
+                    |e: usize, late: f64| hold.start[e].lever * (1.0 - late) + hold.end[e].lever * late;
+                if let Some(body) = ends[1] {
+                    self.forces[body].0 += force;
+                    self.forces[body].1 += lever(1, late[1]).cross(force);
                 }
-                if let Some(body) = self.structure.ends[j][0] {
-                    let a = &hold.end[0];
-                    let middle = (hold.start[0].point - hold.start[0].lever) * (1.0 - late[0])
-                        + (a.point - a.lever) * late[0];
-                    self.movers[body].pull(-force, point - middle, a.lever, steep);
+                if let Some(body) = ends[0] {
+                    // What is left open does not turn the pair: the two forces act at one point.
+                    let lever = lever(0, late[0]) + mid(1, late[0]) - mid(0, late[0]);
+                    self.forces[body].0 -= force;
+                    self.forces[body].1 -= lever.cross(force);
                 }
                 continue;
             }
@@ -224,16 +270,11 @@ impl Constraints {
             let b = hold.start[1].mix(&hold.end[1], late[1]);
             let rows = Rows::between(joint, &a, &b, &hold.to, Measure::Products);
             for e in 0..2 {
-                let Some(body) = self.structure.ends[j][e] else { continue };
-                let (mut force, mut torque) = (DVec3::ZERO, DVec3::ZERO);
+                let Some(body) = ends[e] else { continue };
                 for r in 0..rows.count {
-                    force += rows.on[e][r].linear * l[r];
-                    torque += rows.on[e][r].angular * l[r];
+                    self.forces[body].0 += rows.on[e][r].linear * l[r];
+                    self.forces[body].1 += rows.on[e][r].angular * l[r];
                 }
-                let mover = &mut self.movers[body];
-                let lever = [&a, &b][e].lever;
-                mover.pull(force, lever, hold.end[e].lever, steep);
-                mover.torque += torque - lever.cross(force);
             }
         }
     }
@@ -303,33 +344,6 @@ impl Constraints {
         }
         // The largest of numbers and NaN is a number.
         if sum.is_finite() { worst } else { (f64::NAN, f64::NAN) }
-    }
-
-    /// Makes and factors the matrix for where the bodies have come to.
-    fn renew(&mut self, rig: &Rig, steep: bool) {
-        for (j, joint) in rig.joints.iter().enumerate() {
-            let hold = &self.holds[j];
-            if !hold.active {
-                self.rows[j].count = 0;
-                continue;
-            }
-            // Between where the forces act and where the openings are.
-            let side = |e: usize| {
-                let late = self.structure.ends[j][e].map_or(0.5, |b| self.movers[b].late);
-                hold.start[e].mix(&hold.end[e], 0.5 + 0.5 * late)
-            };
-            self.rows[j] = Rows::between(joint, &side(0), &side(1), &hold.to, Measure::Products);
-        }
-        for (mobility, mover) in self.mobility.iter_mut().zip(&self.movers) {
-            *mobility = mover.mobility(steep);
-        }
-        self.structure.fill(&mut self.matrix, &self.rows, &self.mobility);
-        for (j, hold) in self.holds.iter().enumerate().filter(|(_, h)| h.is_soft && h.active) {
-            for r in 0..self.rows[j].count {
-                self.matrix.diagonal[j][r][r] += hold.soft[r].give();
-            }
-        }
-        self.factor.factor(&self.matrix);
     }
 
     /// Sums up, for every body, how hard its joints pull outwards.

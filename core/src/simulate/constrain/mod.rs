@@ -8,6 +8,7 @@
 //! sign from step to step: thrown away every time it would cost energy, so most of it is carried into the next step.
 
 mod closing;
+mod forcing;
 mod mover;
 mod pose;
 mod rates;
@@ -45,6 +46,8 @@ pub struct Constraints {
     open: Vec<(f64, f64)>,
     /// How hard each body is pulled apart by its joints: force times lever.
     stretches: Vec<f64>,
+    /// How their torque changes as bodies turn.
+    slopes: Vec<DMat3>,
     /// Axes of the bodies at the end of the step.
     axes: Vec<DMat3>,
     /// Whether the pull of joints holds bodies back from turning.
@@ -78,6 +81,8 @@ struct Hold {
     /// Its spring, if it has one, row by row.
     soft: [Soft; MOST],
     is_soft: bool,
+    /// How many of its rows are translations.
+    translations: usize,
     /// Origin and axes of its frames, in their ends.
     place: [DVec3; 2],
     frame: [DMat3; 2],
@@ -144,6 +149,7 @@ impl Constraints {
             forces: vec![(DVec3::ZERO, DVec3::ZERO); solids],
             open: vec![(0.0, 0.0); rig.joints.len()],
             stretches: vec![0.0; solids],
+            slopes: vec![DMat3::ZERO; solids],
             axes: vec![DMat3::IDENTITY; solids],
             steep: false,
             yields: vec![Yield::default(); solids],
@@ -184,8 +190,16 @@ impl Constraints {
     }
 }
 
-/// Puts the bodies, which have moved freely for `h` seconds to scene time `to`, together. Returns whether that worked.
-pub fn constrain(rig: &Rig, state: &mut State, work: &mut Workspace, from: f64, to: f64, h: f64) -> bool {
+/// Puts the bodies, which have moved freely for `h` seconds to scene time `to`, together. Returns whether that worked;
+/// with `whatever` it takes, it does unless joints contradict each other.
+pub fn constrain(
+    rig: &Rig,
+    state: &mut State,
+    work: &mut Workspace,
+    (from, to): (f64, f64),
+    h: f64,
+    whatever: bool,
+) -> bool {
     let Some(c) = &mut work.constraints else { return true };
     if h <= 0.0 {
         return true;
@@ -196,8 +210,14 @@ pub fn constrain(rig: &Rig, state: &mut State, work: &mut Workspace, from: f64, 
     c.hold(rig, state, from, to);
     c.set_out(rig, state, h);
     c.soften(rig, state, &work.drives, h);
-    let closed = c.close(rig, h, stands);
-    c.arrive(rig, state, h);
+    let mut closed = c.close(rig, stands);
+    if closed {
+        c.arrive(rig, state, h);
+    } else if whatever {
+        closed = c.force(rig, state, to, h);
+    } else {
+        return false;
+    }
     c.settle_rates(rig, state, to, h);
     let mut finite = true;
     for (s, before) in state.solids.iter_mut().zip(&c.before) {
@@ -235,6 +255,7 @@ impl Constraints {
             let hold = &mut self.holds[j];
             hold.on = on;
             hold.point = joint.kind == Kind::UNIVERSAL;
+            hold.translations = joint.kind.translations();
             hold.is_soft = joint.spring.is_some() || matches!(joint.kind, Kind::Pose(_));
             hold.place = [frames[0].position, frames[1].position];
             hold.frame = [DMat3::from_quat(frames[0].rotation), DMat3::from_quat(frames[1].rotation)];
@@ -266,7 +287,8 @@ impl Constraints {
             let mut late = 0.5;
             if self.jointed[i] {
                 let moments = rig.solids[i].inertia;
-                let middle = moments.x + moments.y + moments.z - moments.max_element() - moments.min_element();
+                let middle =
+                    moments.x + moments.y + moments.z - moments.max_element() - moments.min_element();
                 let swing = h * h * self.stretches[i] / middle.max(1e-300);
                 late = (0.5 + LATER * (swing - SWINGS)).clamp(0.5, 1.0);
             }
@@ -277,19 +299,20 @@ impl Constraints {
 
     /// Writes where the bodies ended, and the velocities that firm joints gave them.
     fn arrive(&mut self, rig: &Rig, state: &mut State, h: f64) {
-        self.gather(rig, false);
+        self.gather(rig);
         for (i, s) in state.solids.iter_mut().enumerate() {
             let (m, before) = (&self.movers[i], &self.before[i]);
             if !self.jointed[i] || before.quarantined {
                 continue;
             }
             (s.position, s.orientation) = (m.end_position, m.end_orientation);
-            let gains = m.gains(m.force, m.torque);
+            let (force, torque) = self.forces[i];
+            let gains = m.gains(force, torque);
             s.velocity += gains.0;
             s.momentum += gains.1;
             // What joints changed of the way changed the actuator's pull along it.
-            s.force.action += m.force * (self.yields[i].shift.1 / h - 1.0);
-            s.torque.action += m.torque * (self.yields[i].turn.1 / h - 1.0);
+            s.force.action += force * (self.yields[i].shift.1 / h - 1.0);
+            s.torque.action += torque * (self.yields[i].turn.1 / h - 1.0);
         }
         for (memory, multipliers) in state.joints.iter_mut().zip(&self.multipliers) {
             memory.multipliers = *multipliers;

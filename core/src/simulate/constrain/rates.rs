@@ -92,7 +92,8 @@ impl Constraints {
             let hold = &self.holds[j];
             self.wanted[j] = [0.0; MOST];
             for r in 0..rows.count {
-                let rate = rows.on[0][r].rate(rates[0].0, rates[0].1) + rows.on[1][r].rate(rates[1].0, rates[1].1);
+                let rate =
+                    rows.on[0][r].rate(rates[0].0, rates[0].1) + rows.on[1][r].rate(rates[1].0, rates[1].1);
                 self.wanted[j][r] = -rate;
                 if hold.is_soft {
                     let (give, aim) = hold.soft[r].rate();

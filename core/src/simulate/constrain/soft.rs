@@ -152,7 +152,11 @@ impl Constraints {
                     }
                 };
                 let firm = k.is_infinite();
-                let answer = if firm { Response { b: 0.0, b_rate: 0.0, g: 0.0, h: 0.0 } } else { Response::new(k, c, h) };
+                let answer = if firm {
+                    Response { b: 0.0, b_rate: 0.0, g: 0.0, h: 0.0 }
+                } else {
+                    Response::new(k, c, h)
+                };
                 let half = 0.5 * h * h;
                 let other = (free - rows.error[r] - h * rate) / half;
                 let push = if firm { 0.0 } else { other + forward - k * rows.error[r] };

@@ -1,0 +1,73 @@
+//! When the forces of a step cannot be found: bodies are assembled where they have come to on their own (Faure 1998).
+//!
+//! Rows are taken anew at every round, so this closes joints however far a step has carried them; what it costs is
+//! energy, and with joints of several bodies a share of the angular momentum. It is for the one step in a thousand.
+
+use super::{Constraints, place};
+use crate::assemble::Goal;
+use crate::dynamics::top;
+use crate::joint::End;
+use crate::rig::Rig;
+use crate::rotation;
+use crate::scene::Placement;
+use crate::simulate::State;
+use crate::solve::MOST;
+
+/// Rounds of closing.
+const MOST_ROUNDS: usize = 30;
+
+impl Constraints {
+    /// Assembles the bodies; whether joints are closed.
+    pub(super) fn force(&mut self, rig: &Rig, state: &mut State, to: f64, h: f64) -> bool {
+        for (i, body) in self.bodies.iter_mut().enumerate() {
+            let (shift, _) = self.movers[i].free();
+            let before = &self.before[i];
+            let turned = match self.yields[i].coasts {
+                true => top::turn(before.orientation, before.momentum, rig.solids[i].per_inertia, h),
+                false => state.solids[i].orientation,
+            };
+            body.placement = Placement { position: before.position + shift, rotation: turned };
+        }
+        for (j, hold) in self.holds.iter().enumerate() {
+            self.assembly.hold(&rig.joints, j, hold.to, hold.on);
+        }
+        let free: Vec<Placement> = self.bodies.iter().map(|b| b.placement).collect();
+        let goal = Goal {
+            opening: super::CLOSED * self.link,
+            angle: super::CLOSED,
+            rounds: MOST_ROUNDS,
+            nearest: false,
+        };
+        let keyed = |end: End| place(rig, end, &[], to);
+        let outcome = self.assembly.assemble(&rig.joints, &mut self.bodies, keyed, &goal, |_, _, _| {});
+        for (i, s) in state.solids.iter_mut().enumerate() {
+            if !self.jointed[i] || s.quarantined {
+                continue;
+            }
+            let (from, at) = (&free[i], &self.bodies[i].placement);
+            s.velocity += (at.position - from.position) / h;
+            let turned = rotation::log(at.rotation * from.rotation.conjugate());
+            let before = &self.before[i];
+            if self.yields[i].coasts {
+                s.momentum = before.momentum;
+            }
+            s.momentum += top::angular_momentum(at.rotation, turned / h, rig.solids[i].inertia);
+            (s.position, s.orientation) = (at.position, at.rotation);
+        }
+        // Rates are settled where the bodies are.
+        for (i, body) in self.bodies.iter().enumerate() {
+            self.axes[i] = glam::DMat3::from_quat(body.placement.rotation);
+        }
+        for (j, hold) in self.holds.iter_mut().enumerate() {
+            for e in 0..2 {
+                if let Some(body) = self.structure.ends[j][e] {
+                    hold.end[e] = hold.side(e, self.bodies[body].placement.position, &self.axes[body]);
+                }
+            }
+            self.open[j] = self.assembly.open()[j];
+            self.multipliers[j] = [0.0; MOST];
+            state.joints[j].multipliers = [0.0; MOST];
+        }
+        outcome.reached()
+    }
+}
