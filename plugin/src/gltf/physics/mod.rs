@@ -5,13 +5,15 @@
 //! counterpart in a set-up is left out and said in a warning, once for each kind of thing. Nothing in them makes
 //! a file unreadable: what makes no sense counts as not there.
 //!
-//! `motion` reads bodies, `collider` their shapes, `joint` what holds them, `limit` what a joint holds; `note`
-//! collects what was left out.
+//! `motion` reads bodies, `collider` their shapes, `joint` what holds them; `limit` and `drive` read what a joint
+//! holds and pulls, and `nearest` finds the kind and the fields for it; `note` collects what was left out.
 
 mod collider;
+mod drive;
 mod joint;
 mod limit;
 mod motion;
+mod nearest;
 mod note;
 #[cfg(test)]
 mod tests;
