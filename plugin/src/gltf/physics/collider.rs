@@ -21,7 +21,7 @@ pub(super) struct Lump {
 }
 
 /// What a collider is.
-enum Form {
+pub(super) enum Form {
     /// Along y, at the origin.
     Primitive(Kind),
     /// The mesh of that index.
@@ -68,7 +68,7 @@ impl Reader<'_> {
     }
 
     /// The form of a node's collider. What has none that is known is noted.
-    fn form_of(&mut self, node: usize) -> Option<Form> {
+    pub(super) fn form_of(&mut self, node: usize) -> Option<Form> {
         let root = &self.json["extensions"];
         let extensions = self.extensions(node);
         let khronos = &extensions[KHR_BODY]["collider"];

@@ -120,12 +120,11 @@ impl Limits {
     fn add_angular(&mut self, axes: &[usize], min: Option<f64>, max: Option<f64>, soft: Option<Soft>) {
         let is_bounded = |most: f64| most > 0.0 && min.is_none_or(|least| least <= 0.0);
         match (axes, max) {
-            ([], _) => return,
+            ([], _) => {}
             (&[axis], _) => {
                 let half = std::f64::consts::PI;
                 let range = [min.unwrap_or(-half), max.unwrap_or(half)];
                 self.one(false, axis, range, soft);
-                return;
             }
             (axes, Some(0.0)) => axes.iter().for_each(|&a| self.angular[a] = locked(soft)),
             (&[a, b], Some(most)) if is_bounded(most) => {

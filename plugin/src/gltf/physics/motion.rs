@@ -14,7 +14,7 @@ const ROUNDING: f64 = 1e-5;
 
 /// What a node's extensions say of its motion.
 pub(super) struct Motion<'a> {
-    dialect: Dialect,
+    pub dialect: Dialect,
     /// Whether physics moves it; otherwise it holds still, or moves as keyed.
     pub is_dynamic: bool,
     values: &'a Value,

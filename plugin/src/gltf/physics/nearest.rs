@@ -190,7 +190,7 @@ fn direction(way: &Way, drive: Option<&Drive>, unit: f64) -> Option<Direction> {
         found.damping = way.soft.map(|s| s.damping).filter(|d| *d > 0.0).map(Into::into);
     } else if let Some(drive) = drive {
         found.rest = drive.target.map(|t| (t * unit).into());
-        found.stiffness = Some(drive.stiffness.into());
+        found.stiffness = drive.target.map(|_| drive.stiffness.into());
         found.damping = (drive.damping > 0.0).then(|| drive.damping.into());
         found.strength = drive.most;
     }

@@ -1,10 +1,11 @@
 //! Each mapping on a document as small as it can be.
 
 mod joint;
+mod write;
 
 use super::*;
 use crate::gltf::ReadOptions;
-use glam::DVec3;
+use glam::{DMat3, DVec3};
 use serde_json::json;
 use sinew_core::setup::{Body, Shape};
 
