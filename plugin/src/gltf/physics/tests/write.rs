@@ -94,11 +94,9 @@ fn meaning(document: &Document, setup: &Setup, joint: &Joint) -> Meaning {
         if joint.kind != JointKind::Fixed {
             put("main axis", &(frames[0].rotation * DVec3::X).to_array());
         }
-        if joint.kind == JointKind::InsideBox || joint.swing_deg.is_some() {
-            let cone = joint.swing_deg.as_ref().and_then(|s| s.cone).unwrap_or([0.0, 1.0]);
-            if cone[0] != cone[1] {
-                put("cross axis", &(frames[0].rotation * DVec3::Y).to_array());
-            }
+        let cone = joint.swing_deg.as_ref().and_then(|s| s.cone);
+        if joint.kind == JointKind::InsideBox || cone.is_some_and(|c| c[0] != c[1]) {
+            put("cross axis", &(frames[0].rotation * DVec3::Y).to_array());
         }
     }
     if matches!(joint.kind, JointKind::Distance | JointKind::Rope) {

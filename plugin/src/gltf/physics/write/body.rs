@@ -120,7 +120,9 @@ impl Writer<'_> {
             ("`simulate` is left out: position and orientation are simulated", body.simulate != Parts::Both),
             (
                 "`center` of 0 0 0 is read as not given: OMI_physics_body has it for a default",
-                self.dialect == Dialect::Omi && body.center == Some([0.0; 3]),
+                self.dialect == Dialect::Omi
+                    && body.center == Some([0.0; 3])
+                    && self.is_off_center(node, index),
             ),
         ] {
             if there {

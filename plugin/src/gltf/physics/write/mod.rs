@@ -62,6 +62,7 @@ impl Document {
             simulated: HashMap::new(),
             bodies: HashSet::new(),
             owner: Vec::new(),
+            centers: HashMap::new(),
             notes: Notes::default(),
             reader,
         };
@@ -94,6 +95,8 @@ struct Writer<'a> {
     bodies: HashSet<usize>,
     /// For every node of the scene the nearest of itself and its ancestors that will be a body.
     owner: Vec<Option<usize>>,
+    /// Of bodies that keep their colliders, the middle of these in the node's frame.
+    centers: HashMap<usize, DVec3>,
     notes: Notes,
 }
 

@@ -23,7 +23,12 @@ impl Writer<'_> {
                 && !is_guess
                 && shapes.get(self.reader.reference(*node).as_str()).copied() == wanted
         };
-        let kept: HashSet<usize> = self.simulated.keys().copied().filter(|n| is_kept(n)).collect();
+        let kept: HashSet<usize> = self.simulated.keys().copied().filter(is_kept).collect();
+        for (node, lumps) in self.reader.colliders().into_iter().filter(|(n, _)| kept.contains(n)) {
+            let volume: f64 = lumps.iter().map(|l| l.filled.mass).sum();
+            let center = lumps.iter().map(|l| l.filled.center * l.filled.mass).sum::<DVec3>() / volume;
+            self.centers.insert(node, center);
+        }
         for node in 0..self.scene.nodes.len() {
             let extensions = self.reader.extensions(node);
             let khronos = extensions[KHR_BODY]["collider"].is_object();
@@ -74,6 +79,12 @@ impl Writer<'_> {
         let n = &self.scene.nodes[node];
         let mesh = n.mesh.filter(|_| n.skin.is_none())?;
         Some((mesh, self.scene.meshes.get(mesh)?)).filter(|m| !m.1.positions.is_empty())
+    }
+
+    /// Whether the shape that is written has its middle elsewhere than at the node.
+    pub(super) fn is_off_center(&self, node: usize, body: usize) -> bool {
+        let is_fitted = given(self.setup.bodies[body].shape).is_none() && self.mesh(node).is_some();
+        self.centers.get(&node).map_or(is_fitted, |c| c.length() > 1e-9)
     }
 
     /// Writes the shape of a body.
