@@ -1,6 +1,7 @@
 //! Each mapping on a document as small as it can be.
 
 mod joint;
+mod round_trip;
 mod write;
 
 use super::*;

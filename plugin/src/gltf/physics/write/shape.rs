@@ -42,7 +42,8 @@ impl Writer<'_> {
             if stays && has && khronos != omi {
                 continue;
             }
-            let form = if stays && !has { self.reader.form_of(node) } else { None };
+            let (form, is_tapered) =
+                if stays && !has { self.reader.form_and_taper(node) } else { (None, false) };
             if stays && !has && form.is_none() {
                 continue;
             }
@@ -54,6 +55,10 @@ impl Writer<'_> {
             }
             if let Some(form) = form {
                 self.collide(node, &form);
+            }
+            if is_tapered {
+                let label = format!("node {}", self.scene.label(node));
+                self.notes.add("tapered shapes are written with their mean radius", label);
             }
         }
         kept
@@ -102,7 +107,7 @@ impl Writer<'_> {
         let points: Vec<DVec3> = points.positions.iter().map(|p| stretch * *p).collect();
         let fitted = match (given(wanted), wanted) {
             (Some(kind), _) => Primitive { center: DVec3::ZERO, kind },
-            (None, Shape::Auto {} | Shape::Mesh {}) => return self.collide(node, &Form::Mesh(mesh)),
+            (None, Shape::Auto {} | Shape::Mesh {}) => return self.collide(node, &Form::Mesh(mesh, true)),
             (None, Shape::Box { .. }) => shape::fit_box(&points),
             (None, Shape::Sphere { .. }) => shape::fit_sphere(&points),
             (None, Shape::Capsule { .. }) => shape::fit_capsule(&points),
@@ -147,10 +152,10 @@ impl Writer<'_> {
     /// Writes a collider of a form onto a node.
     fn collide(&mut self, node: usize, form: &Form) {
         match (self.dialect, form) {
-            (Dialect::Khronos, Form::Mesh(mesh)) => {
+            (Dialect::Khronos, Form::Mesh(mesh, is_hull)) => {
                 let has = |n: &usize| self.scene.nodes.get(*n).is_some_and(|n| n.mesh == Some(*mesh));
                 let of = Some(node).filter(has).or_else(|| (0..self.scene.nodes.len()).find(has));
-                let geometry = json!({ "node": of.unwrap_or(node), "convexHull": true });
+                let geometry = json!({ "node": of.unwrap_or(node), "convexHull": is_hull });
                 *at(self.extension(node, KHR_BODY), "collider") = json!({ "geometry": geometry });
             }
             (Dialect::Khronos, Form::Primitive(kind)) => {
@@ -160,7 +165,10 @@ impl Writer<'_> {
             }
             (Dialect::Omi, form) => {
                 let shape = match form {
-                    Form::Mesh(mesh) => json!({ "type": "convex", "convex": { "mesh": mesh } }),
+                    Form::Mesh(mesh, is_hull) => {
+                        let kind = if *is_hull { "convex" } else { "trimesh" };
+                        json!({ "type": kind, kind: { "mesh": mesh } })
+                    }
                     Form::Primitive(kind) => sizes(*kind, Dialect::Omi),
                 };
                 let shape = self.listed(OMI_SHAPE, "shapes", shape);
