@@ -6,7 +6,7 @@ use serde_json::Value;
 use sinew_tests::document::RawDocument;
 use sinew_tests::oracle::{self, khronos};
 use sinew_tests::program::{Finished, Program};
-use sinew_tests::{built, sample, scratch};
+use sinew_tests::{built, repository, sample, scratch};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -221,6 +221,36 @@ fn a_set_up_goes_into_the_scene_as_physics() {
     sinew(&["setup", "hop.gltf", "--physics", "omi"], folder.path()).code_is(2).unwrap();
     assert!(!folder.path().join("out.gltf").exists());
     assert_eq!(fs::read_to_string(&scene).unwrap(), HOP, "the input is untouched");
+}
+
+#[test]
+fn a_linkage_moves_the_same_by_the_physics_in_it() {
+    let scenes = repository::root().join("examples/scenes");
+    let folder = scratch::folder("linkage");
+    for file in ["linkage.gltf", "linkage.sinew.json"] {
+        fs::copy(scenes.join(file), folder.path().join(file)).unwrap();
+    }
+    let bake = |file: &str| json(&sinew(&["bake", file, "--json"], folder.path()).success().unwrap());
+    let by_set_up = bake("linkage.gltf");
+    for family in ["khr", "omi"] {
+        let out = format!("{family}.gltf");
+        let arguments = ["setup", "linkage.gltf", "--into", &out, "--physics", family, "--json"];
+        let written = json(&sinew(&arguments, folder.path()).success().unwrap());
+        assert_eq!((&written["joints"], written["warnings"].as_array().map(Vec::len)), (&3.into(), Some(0)));
+        if oracle::are_installed() {
+            khronos::judge(&folder.path().join(&out), &scenes.join("linkage.gltf")).unwrap();
+        }
+        let by_physics = bake(&out);
+        assert_eq!(by_physics["setup"], "physics of the scene");
+        let bodies = |r: &Value| r["bodies"].as_array().unwrap().clone();
+        assert_eq!(bodies(&by_set_up).len(), 2);
+        for (a, b) in bodies(&by_set_up).iter().zip(&bodies(&by_physics)) {
+            for key in ["mass_kg", "rms_distance", "max_distance", "rms_angle_deg", "max_angle_deg"] {
+                let (a, b) = (a[key].as_f64().unwrap(), b[key].as_f64().unwrap());
+                assert!((a - b).abs() <= 1e-6 * (1.0 + a.abs()), "{family}: {key} {a} {b}");
+            }
+        }
+    }
 }
 
 #[test]
