@@ -6,7 +6,7 @@ use serde_json::Value;
 use sinew_tests::document::RawDocument;
 use sinew_tests::oracle::{self, khronos};
 use sinew_tests::program::{Finished, Program};
-use sinew_tests::{built, sample, scratch};
+use sinew_tests::{built, repository, sample, scratch};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -170,6 +170,87 @@ fn physics_in_the_scene_is_the_set_up_when_there_is_no_file() {
     assert_eq!((r["setup"].as_str(), r["frames"].as_u64()), (Some("hanging_rope.sinew.json"), Some(11)));
     let r = bake(&["--auto", "--frames", "0", "24"]);
     assert_eq!((r["setup"].as_str(), r["frames"].as_u64()), (Some("physics of the scene"), Some(25)));
+}
+
+#[test]
+fn a_set_up_goes_into_the_scene_as_physics() {
+    let (folder, scene) = hop("into");
+    let physics = |file: &str| {
+        let out = RawDocument::open(&folder.path().join(file)).unwrap();
+        out.array("nodes")[0]["extensions"].clone()
+    };
+    let into = |more: &[&str]| sinew(&[&["setup", "hop.gltf", "--into"], more].concat(), folder.path());
+    let done = into(&["auto.gltf"]).success().unwrap();
+    assert!(done.stdout.contains("wrote them as KHR_physics_rigid_bodies to auto.gltf"), "{}", done.stdout);
+    assert!(physics("auto.gltf")["KHR_physics_rigid_bodies"]["motion"].is_object());
+    // The file beside the scene wins over the automatic set-up, and one that is named wins over that.
+    let with = |mass: f64| {
+        format!(r#"{{"sinew":1,"bodies":[{{"node":"Ball","mass":{mass}}}],"world":{{"gravity":[0,-2,0]}}}}"#)
+    };
+    fs::write(folder.path().join("hop.sinew.json"), with(2.0)).unwrap();
+    fs::write(folder.path().join("other.json"), with(3.0)).unwrap();
+    let r = json(&into(&["beside.glb", "--physics", "khr", "--json"]).success().unwrap());
+    assert_eq!(
+        (&r["setup"], &r["bodies"], &r["status"]),
+        (&"hop.sinew.json".into(), &1.into(), &"done".into())
+    );
+    assert!(r["warnings"].to_string().contains("gravity is left out"), "{r}");
+    assert_eq!(physics("beside.glb")["KHR_physics_rigid_bodies"]["motion"]["mass"], 2.0);
+    let r = json(
+        &into(&["named.gltf", "--setup", "other.json", "--physics", "omi", "--json"]).success().unwrap(),
+    );
+    assert_eq!(
+        (&r["physics"], r["warnings"].as_array().map(Vec::len)),
+        (&"OMI_physics_body".into(), Some(0))
+    );
+    assert_eq!(physics("named.gltf")["OMI_physics_body"]["motion"]["mass"], 3.0);
+    // It bakes as the set-up does.
+    let r = json(&sinew(&["bake", "named.gltf", "--json"], folder.path()).success().unwrap());
+    assert_eq!((&r["setup"], &r["bodies"][0]["mass_kg"]), (&"physics of the scene".into(), &3.0.into()));
+
+    fs::write(folder.path().join("none.json"), r#"{"sinew":1}"#).unwrap();
+    for (arguments, code, says) in [
+        (&["hop.gltf"][..], 2, "is the scene itself"),
+        (&["out.txt"], 2, "must end in .gltf or .glb"),
+        (&["out.gltf", "--setup", "none.json"], 3, "none.json: bodies: nothing is simulated"),
+        (&["out.gltf", "--setup", "gone.json"], 4, "gone.json"),
+    ] {
+        let refused = into(arguments).code_is(code).unwrap();
+        assert!(refused.stderr.contains(says), "{}", refused.stderr);
+    }
+    sinew(&["setup", "hop.gltf", "--physics", "omi"], folder.path()).code_is(2).unwrap();
+    assert!(!folder.path().join("out.gltf").exists());
+    assert_eq!(fs::read_to_string(&scene).unwrap(), HOP, "the input is untouched");
+}
+
+#[test]
+fn a_linkage_moves_the_same_by_the_physics_in_it() {
+    let scenes = repository::root().join("examples/scenes");
+    let folder = scratch::folder("linkage");
+    for file in ["linkage.gltf", "linkage.sinew.json"] {
+        fs::copy(scenes.join(file), folder.path().join(file)).unwrap();
+    }
+    let bake = |file: &str| json(&sinew(&["bake", file, "--json"], folder.path()).success().unwrap());
+    let by_set_up = bake("linkage.gltf");
+    for family in ["khr", "omi"] {
+        let out = format!("{family}.gltf");
+        let arguments = ["setup", "linkage.gltf", "--into", &out, "--physics", family, "--json"];
+        let written = json(&sinew(&arguments, folder.path()).success().unwrap());
+        assert_eq!((&written["joints"], written["warnings"].as_array().map(Vec::len)), (&3.into(), Some(0)));
+        if oracle::are_installed() {
+            khronos::judge(&folder.path().join(&out), &scenes.join("linkage.gltf")).unwrap();
+        }
+        let by_physics = bake(&out);
+        assert_eq!(by_physics["setup"], "physics of the scene");
+        let bodies = |r: &Value| r["bodies"].as_array().unwrap().clone();
+        assert_eq!(bodies(&by_set_up).len(), 2);
+        for (a, b) in bodies(&by_set_up).iter().zip(&bodies(&by_physics)) {
+            for key in ["mass_kg", "rms_distance", "max_distance", "rms_angle_deg", "max_angle_deg"] {
+                let (a, b) = (a[key].as_f64().unwrap(), b[key].as_f64().unwrap());
+                assert!((a - b).abs() <= 1e-6 * (1.0 + a.abs()), "{family}: {key} {a} {b}");
+            }
+        }
+    }
 }
 
 #[test]

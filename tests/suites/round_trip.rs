@@ -5,10 +5,12 @@ use glam::DMat4;
 use serde_json::Value;
 use sinew_core::curve::{Curve, Kind, Segments};
 use sinew_core::scene::{Channel, Property, Scene};
-use sinew_plugin::gltf::{ClipToAdd, Document, ReadOptions};
+use sinew_core::setup::{Setup, automatic};
+use sinew_plugin::gltf::{ClipToAdd, Document, PhysicsDialect, ReadOptions};
 use sinew_tests::document::{RawDocument, same_meaning};
 use sinew_tests::oracle::{self, khronos, three};
 use sinew_tests::{made, sample, scratch};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 /// As in the evaluation suite.
@@ -97,6 +99,71 @@ fn a_clip_on_a_matrix_node_keeps_the_rest_pose() {
         kept(&before, &after)?;
         Ok(format!("node {node}, off by {off:.1e}"))
     });
+}
+
+/// Scenes with physics give it back from either family; others get that of their automatic set-up.
+#[test]
+fn written_physics_is_valid_and_reads_as_the_same() {
+    if !oracle::are_installed() {
+        return;
+    }
+    let made = scratch::folder("made");
+    sample::each(&files(made.path()), |path| {
+        let document = match open(path) {
+            Ok(document) => document,
+            Err(error) => return sample::may_be_refused(path, &error),
+        };
+        let read = |d: &Document| d.physics(None).map_err(|e| e.to_string());
+        let own = read(&document)?.map(|p| p.setup);
+        let setup = match &own {
+            Some(setup) => setup.clone(),
+            None => automatic(document.scene(), None).map_err(|e| e.to_string())?,
+        };
+        if setup.bodies.is_empty() {
+            return Ok("nothing to simulate".to_owned());
+        }
+        let mut said = 0;
+        for dialect in [PhysicsDialect::Khronos, PhysicsDialect::Omi] {
+            let mut changed = document.clone();
+            said += changed.set_physics(&setup, dialect).map_err(|e| e.to_string())?.len();
+            let folder = scratch::folder("physics");
+            let saved = save(&changed, folder.path(), path)?;
+            khronos::judge(&saved, path)?;
+            let (before, after) = (RawDocument::open(path)?, RawDocument::open(&saved)?);
+            kept(&without_physics(before), &without_physics(after))?;
+            let again = read(&open(&saved)?)?.ok_or("there is no physics in it")?.setup;
+            if own.as_ref().is_some_and(|own| *own != again) {
+                return Err(format!("{dialect:?} reads as {again:#?}"));
+            }
+            let nodes = |s: &Setup| s.bodies.iter().map(|b| b.node.clone()).collect::<HashSet<_>>();
+            if nodes(&again) != nodes(&setup) {
+                return Err(format!("{dialect:?} reads as bodies {:?}", nodes(&again)));
+            }
+        }
+        Ok(format!("{} bodies, {} joints, {said} warnings", setup.bodies.len(), setup.joints.len()))
+    });
+}
+
+/// A document but for what physics changes: extensions of its own, and nodes for shapes and joints.
+fn without_physics(mut raw: RawDocument) -> RawDocument {
+    let is_physics = |name: &str| name.contains("_physics_") || name == "KHR_implicit_shapes";
+    let strip = |value: &mut Value| {
+        if let Some(extensions) = value.get_mut("extensions").and_then(Value::as_object_mut) {
+            extensions.retain(|name, _| !is_physics(name));
+            if extensions.is_empty() {
+                value.as_object_mut().map(|o| o.remove("extensions"));
+            }
+        }
+    };
+    strip(&mut raw.json);
+    raw.json["nodes"].as_array_mut().into_iter().flatten().for_each(strip);
+    if let Some(used) = raw.json.get_mut("extensionsUsed").and_then(Value::as_array_mut) {
+        used.retain(|n| !n.as_str().is_some_and(is_physics));
+        if used.is_empty() {
+            raw.json.as_object_mut().map(|o| o.remove("extensionsUsed"));
+        }
+    }
+    raw
 }
 
 /// Adds a clip on `node`, saves, and returns the saved file. An error unless the clip comes back as it was given,

@@ -1,13 +1,14 @@
 //! Whole jobs: open, compile, simulate, bake, save.
 //!
 //! [`simulate`] is the part in memory that the C ABI shares; [`bake_file`] is what the command does with files;
-//! [`assemble_file`] puts a scene together without simulating it.
+//! [`assemble_file`] puts a scene together without simulating it, and [`physics_file`] writes its set-up into it.
 //! Progress can stop a job at any frame; then nothing is written.
 
 mod assemble_file;
 mod bake_file;
 mod error;
 mod inspect;
+mod physics_file;
 mod progress;
 mod report;
 mod run;
@@ -17,6 +18,7 @@ pub use assemble_file::{AssembleRequest, AssemblyReport, BodyMoved, JointClosed,
 pub use bake_file::{BakeRequest, bake_file, default_output, free_clip_name};
 pub use error::JobError;
 pub use inspect::{Inspection, inspect};
+pub use physics_file::{PhysicsReport, PhysicsRequest, physics_file};
 pub use progress::{Progress, Stage};
 pub use report::{JointReport, Report, Status, Timings};
 pub use run::{Outcome, simulate};

@@ -5,7 +5,7 @@ use crate::samples;
 use proptest::prelude::Rng;
 use proptest::test_runner::{RngAlgorithm, TestRng};
 use serde_json::{Value, json};
-use sinew_plugin::gltf::{ClipToAdd, Document, ReadOptions};
+use sinew_plugin::gltf::{ClipToAdd, Document, PhysicsDialect, ReadOptions};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -42,7 +42,9 @@ fn small_files() -> Vec<std::path::PathBuf> {
 fn exercise(bytes: &[u8], path: &Path) {
     let start = Instant::now();
     if let Ok(mut document) = Document::from_bytes(bytes, "mutated", path.parent(), &ReadOptions::default()) {
-        let _ = document.physics(None);
+        if let Ok(Some(physics)) = document.physics(None) {
+            let _ = document.set_physics(&physics.setup, PhysicsDialect::Khronos);
+        }
         if let Some(clip) = document.scene().clips.first().cloned() {
             let bake = ClipToAdd { name: "Again", source: Some(0), replace: false, channels: &clip.channels };
             let _ = document.add_clip(&bake);

@@ -2,9 +2,9 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use sinew_core::setup;
-use sinew_plugin::gltf::ReadOptions;
-use sinew_plugin::job::{AssembleRequest, BakeRequest, SetupSource};
-use std::path::PathBuf;
+use sinew_plugin::gltf::{PhysicsDialect, ReadOptions};
+use sinew_plugin::job::{AssembleRequest, BakeRequest, PhysicsRequest, SetupSource};
+use std::path::{Path, PathBuf};
 
 /// Gives keyed animation weight: simulates actuators that chase the keys and bakes the result as a new clip.
 ///
@@ -25,7 +25,7 @@ pub enum Command {
     Assemble(Assemble),
     /// Say what is in a scene and what would be simulated.
     Inspect(Input),
-    /// Write the set-up that would be used without a file, ready to edit.
+    /// Write the set-up that would be used without a file, ready to edit; or a set-up into the scene, as physics.
     Setup(Setup),
     /// Print the version.
     Version {
@@ -125,7 +125,16 @@ pub struct Setup {
     /// Overwrite a set-up that is there.
     #[arg(long)]
     pub force: bool,
-    /// Print it instead of writing.
+    /// Write the scene itself, with its set-up as physics in it: .gltf or .glb.
+    #[arg(long, value_name = "FILE", requires = "scene", conflicts_with_all = ["output", "force"])]
+    pub into: Option<PathBuf>,
+    /// The extensions that it is written as.
+    #[arg(long, value_name = "FAMILY", default_value = "khr", requires = "into")]
+    pub physics: Physics,
+    /// The set-up to write [default: NAME.sinew.json beside the scene, else the physics in it, else automatic].
+    #[arg(long, value_name = "FILE", requires = "into")]
+    pub setup: Option<PathBuf>,
+    /// Print it instead of writing; with --into, print what was done.
     #[arg(long)]
     pub json: bool,
     /// Print the JSON Schema of set-up files.
@@ -141,6 +150,14 @@ pub enum Preset {
     Reactive,
     /// Barely holds itself up, swings past.
     Limp,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum Physics {
+    /// KHR_physics_rigid_bodies and KHR_implicit_shapes.
+    Khr,
+    /// OMI_physics_body, OMI_physics_shape, OMI_physics_joint and OMI_physics_gravity.
+    Omi,
 }
 
 impl Arguments {
@@ -167,6 +184,23 @@ impl Input {
 
     pub fn read(&self) -> ReadOptions {
         ReadOptions { asset_root: self.asset_root.clone() }
+    }
+}
+
+impl Setup {
+    /// The request to write it into `output`.
+    pub fn request(&self, scene: &Path, output: &Path) -> PhysicsRequest {
+        PhysicsRequest {
+            scene: scene.into(),
+            output: output.into(),
+            setup: self.setup.clone().map_or(SetupSource::Beside, SetupSource::File),
+            clip: self.clip.clone(),
+            dialect: match self.physics {
+                Physics::Khr => PhysicsDialect::Khronos,
+                Physics::Omi => PhysicsDialect::Omi,
+            },
+            read: ReadOptions::default(),
+        }
     }
 }
 

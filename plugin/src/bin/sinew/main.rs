@@ -60,6 +60,11 @@ fn run(arguments: Arguments) -> Result<Status, JobError> {
                 say::print(&sinew_core::setup::schema());
                 return Ok(Status::Done);
             };
+            if let Some(output) = &a.into {
+                let report = job::physics_file(&a.request(scene, output))?;
+                say::print(&if a.json { say::json(&report) } else { say::physics(&report) });
+                return Ok(report.status);
+            }
             set_up(scene, &a)?;
             Ok(Status::Done)
         }

@@ -1,7 +1,7 @@
 //! Results for people, and as JSON.
 
 use serde::Serialize;
-use sinew_plugin::job::{AssemblyReport, Inspection, Report};
+use sinew_plugin::job::{AssemblyReport, Inspection, PhysicsReport, Report};
 use std::fmt::Write as _;
 use std::io::Write as _;
 
@@ -107,6 +107,15 @@ pub fn assembly(r: &AssemblyReport) -> String {
         Some(name) => writeln!(text, "wrote clip \"{name}\" to {}", r.output),
         None => writeln!(text, "wrote the pose to {}", r.output),
     };
+    text
+}
+
+/// A few lines on a set-up that was written into a scene.
+pub fn physics(r: &PhysicsReport) -> String {
+    let mut text = String::new();
+    _ = writeln!(text, "{}: {} bodies, {} joints; set-up: {}", r.scene, r.bodies, r.joints, r.setup);
+    warnings(&mut text, &r.warnings);
+    _ = writeln!(text, "wrote them as {} to {}", r.physics, r.output);
     text
 }
 

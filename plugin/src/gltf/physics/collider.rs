@@ -21,11 +21,11 @@ pub(super) struct Lump {
 }
 
 /// What a collider is.
-enum Form {
+pub(super) enum Form {
     /// Along y, at the origin.
     Primitive(Kind),
-    /// The mesh of that index.
-    Mesh(usize),
+    /// The mesh of that index, and whether its hull is meant.
+    Mesh(usize, bool),
 }
 
 impl Reader<'_> {
@@ -69,6 +69,18 @@ impl Reader<'_> {
 
     /// The form of a node's collider. What has none that is known is noted.
     fn form_of(&mut self, node: usize) -> Option<Form> {
+        let (form, is_tapered) = self.form_and_taper(node);
+        if is_tapered {
+            self.note("tapered shapes count with their mean radius", node);
+        }
+        if form.is_none() {
+            self.note("a shape that is not known here, or has no size, is left out", node);
+        }
+        form
+    }
+
+    /// The form of a node's collider, and whether its ends differ in radius.
+    pub(super) fn form_and_taper(&self, node: usize) -> (Option<Form>, bool) {
         let root = &self.json["extensions"];
         let extensions = self.extensions(node);
         let khronos = &extensions[KHR_BODY]["collider"];
@@ -77,22 +89,15 @@ impl Reader<'_> {
             let geometry = if khronos["geometry"].is_object() { &khronos["geometry"] } else { khronos };
             let of_node = self.node(&geometry["node"]).and_then(|n| self.scene.nodes[n].mesh);
             if let Some(mesh) = index(&geometry["mesh"]).or(of_node) {
-                return Some(Form::Mesh(mesh));
+                return (Some(Form::Mesh(mesh, geometry["convexHull"] == true)), false);
             }
-            (&root[KHR_SHAPE]["shapes"][index(&geometry["shape"])?], Dialect::Khronos)
+            (index(&geometry["shape"]).map(|i| &root[KHR_SHAPE]["shapes"][i]), Dialect::Khronos)
         } else {
             let omi = index(&extensions[OMI_BODY]["collider"]["shape"]);
-            let shape = omi.or_else(|| index(&extensions[OMI_SHAPE]["shape"]))?;
-            (&root[OMI_SHAPE]["shapes"][shape], Dialect::Omi)
+            let shape = omi.or_else(|| index(&extensions[OMI_SHAPE]["shape"]));
+            (shape.map(|i| &root[OMI_SHAPE]["shapes"][i]), Dialect::Omi)
         };
-        let (form, is_tapered) = form(shape, dialect);
-        if is_tapered {
-            self.note("tapered shapes count with their mean radius", node);
-        }
-        if form.is_none() {
-            self.note("a shape that is not known here, or has no size, is left out", node);
-        }
-        form
+        shape.map_or((None, false), |shape| form(shape, dialect))
     }
 
     /// A collider in the frame of its body.
@@ -103,7 +108,7 @@ impl Reader<'_> {
         let origin = back * (world.translation - frame.position);
         let linear = DMat3::from_quat(back) * world.matrix3;
         let kind = match form {
-            Form::Mesh(mesh) => {
+            Form::Mesh(mesh, _) => {
                 let points = &self.scene.meshes.get(mesh).filter(|m| !m.positions.is_empty())?.positions;
                 let points: Vec<DVec3> = points.iter().map(|p| linear * *p + origin).collect();
                 let fitted = tightest(&points);
@@ -204,7 +209,7 @@ fn form(shape: &Value, dialect: Dialect) -> (Option<Form>, bool) {
             Form::Primitive(Kind::Cylinder(1, mean, height))
         }
         "convex" | "trimesh" => match index(&sizes["mesh"]) {
-            Some(mesh) => Form::Mesh(mesh),
+            Some(mesh) => Form::Mesh(mesh, kind == "convex"),
             None => return (None, false),
         },
         _ => return (None, false),
@@ -214,7 +219,7 @@ fn form(shape: &Value, dialect: Dialect) -> (Option<Form>, bool) {
         Form::Primitive(Kind::Sphere(r)) => r > 0.0,
         Form::Primitive(Kind::Capsule(_, r, l)) => r > 0.0 && l >= 0.0,
         Form::Primitive(Kind::Cylinder(_, r, l)) => r > 0.0 && l > 0.0,
-        Form::Mesh(_) => true,
+        Form::Mesh(..) => true,
     };
     (has_size.then_some(form), top != bottom && matches!(kind, "capsule" | "cylinder"))
 }

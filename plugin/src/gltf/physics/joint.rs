@@ -1,18 +1,23 @@
 //! Joints between bodies: which two, where, and of which kind.
 
-use super::limit::{Limits, Nearest};
-use super::{KHR_BODY, OMI_JOINT, Reader, index};
-use glam::DVec3;
+use super::drive::{Drive, drives};
+use super::limit::Limits;
+use super::nearest::{Nearest, nearest};
+use super::{Dialect, KHR_BODY, OMI_JOINT, Reader, index};
+use glam::{DMat3, DQuat, DVec3};
 use serde_json::Value;
-use sinew_core::setup::{At, Joint, JointKind};
+use sinew_core::scene::Placement;
+use sinew_core::setup::{At, Joint, JointFrame, JointKind};
 
 /// Frames turned by less than this against each other are the same, rad.
 const SAME_TURN: f64 = 1e-3;
 
 /// A joint as the document has it.
 struct Found<'a> {
+    dialect: Dialect,
     limits: Vec<&'a Value>,
-    has_drives: bool,
+    drives: Vec<Drive>,
+    notes: Vec<&'static str>,
     /// The two nodes that it joins; each belongs to the nearest body above it.
     nodes: [Option<usize>; 2],
     /// Where it is, on each side.
@@ -26,30 +31,35 @@ impl Reader<'_> {
         let extensions = self.extensions(node);
         let (omi, khronos) = (&extensions[OMI_JOINT], &extensions[KHR_BODY]["joint"]);
         let found = if khronos.is_object() {
-            self.found(node, khronos, &root[KHR_BODY]["physicsJoints"])
+            self.found(node, khronos, &root[KHR_BODY]["physicsJoints"], Dialect::Khronos)
         } else if let Some(constraints) = omi["constraints"].as_array() {
             // As it was before 2024: a node of its own, between two others.
             let list = &root[OMI_JOINT]["constraints"];
             Found {
+                dialect: Dialect::Omi,
                 limits: constraints.iter().filter_map(index).map(|i| &list[i]).collect(),
-                has_drives: false,
+                drives: Vec::new(),
+                notes: Vec::new(),
                 nodes: [self.node(&omi["nodeA"]), self.node(&omi["nodeB"])],
                 at: [node, node],
             }
         } else if omi.is_object() {
-            self.found(node, omi, &root[OMI_JOINT]["physicsJoints"])
+            self.found(node, omi, &root[OMI_JOINT]["physicsJoints"], Dialect::Omi)
         } else {
             return None;
         };
         self.joined(node, &found)
     }
 
-    fn found<'v>(&self, node: usize, joint: &Value, list: &'v Value) -> Found<'v> {
+    fn found<'v>(&self, node: usize, joint: &Value, list: &'v Value, dialect: Dialect) -> Found<'v> {
         let described = index(&joint["joint"]).map_or(&Value::Null, |i| &list[i]);
         let other = self.node(&joint["connectedNode"]);
+        let (drives, notes) = drives(described);
         Found {
+            dialect,
             limits: described["limits"].as_array().map_or_else(Vec::new, |l| l.iter().collect()),
-            has_drives: described["drives"].as_array().is_some_and(|d| !d.is_empty()),
+            drives,
+            notes,
             nodes: [Some(node), other],
             at: [node, other.unwrap_or(node)],
         }
@@ -60,48 +70,85 @@ impl Reader<'_> {
             self.note("a joint that does not say what it joins is left out", node);
             return None;
         };
-        let [a, b] = [a, b].map(|n| self.owner[n].unwrap_or(n));
-        if a == b || !(self.simulated.contains(&a) || self.simulated.contains(&b)) {
+        let ends = [a, b].map(|n| self.owner[n].unwrap_or(n));
+        if ends[0] == ends[1] || !ends.iter().any(|n| self.simulated.contains(n)) {
             self.note("a joint that joins nothing that physics moves is left out", node);
             return None;
         }
         let mut limits = Limits::default();
-        found.limits.iter().for_each(|l| limits.add(l));
-        let nearest = limits.nearest();
-        let is_exact = nearest.is_none_or(|n| n.is_exact);
-        for (what, there) in [
-            ("joint drives are left out", found.has_drives),
-            ("soft joint limits are held hard", limits.is_soft && nearest.is_some()),
-            ("ranges of joints are left out: what they bound is free", limits.has_range),
-            (
-                "the joint becomes the nearest kind there is, which holds less or more than its limits",
-                !is_exact,
-            ),
-            ("a joint that holds no place and no distance is left out", nearest.is_none()),
-        ] {
-            if there {
-                self.note(what, node);
-            }
-        }
-        let Nearest { kind, axis, length, .. } = nearest?;
-        let turns = found.at.map(|n| self.pose.placement(n).rotation);
-        let has_axis =
-            !matches!(kind, JointKind::Universal | JointKind::Fixed | JointKind::Distance | JointKind::Rope);
-        // The x axes of the two nodes are what a set-up takes by itself.
-        let axis = (has_axis && axis != 0).then(|| {
-            let apart = turns[0].angle_between(turns[1]);
-            if apart > SAME_TURN && !matches!(kind, JointKind::BallSocket | JointKind::SmoothContact) {
-                self.note("a joint that starts turned stays so: its two sides are not brought in line", node);
-            }
-            (turns[0] * DVec3::AXES[axis]).to_array()
-        });
-        let [here, there] = found.at.map(|n| self.reference(n));
+        found.limits.iter().for_each(|l| limits.add(l, found.dialect));
+        let (nearest, notes) = nearest(&limits, &found.drives);
+        found.notes.iter().chain(&notes).for_each(|what| self.note(what, node));
+        let nearest = nearest?;
+        let place = self.place(&nearest, found.at, ends);
+        let Nearest { kind, length, size, slide, turn_deg, swing_deg, give, .. } = nearest;
         Some(Joint {
             name: Some(self.reference(node)),
-            at: Some(if here == there { At::Node(here) } else { At::Nodes([here, there]) }),
-            axis,
+            at: place.at,
+            frames: place.frames,
+            axis: place.axis,
             length,
-            ..Joint::new(kind, [&self.reference(a), &self.reference(b)])
+            size: size.map(|s| s.0),
+            slide,
+            turn_deg,
+            swing_deg,
+            give,
+            ..Joint::new(kind, [&self.reference(ends[0]), &self.reference(ends[1])])
         })
     }
+
+    /// Where a joint is that the file has at two nodes: at these, if its main axis is their x axis; about a direction
+    /// in the world, if that says as much; else in frames of its own.
+    fn place(&self, joint: &Nearest, at: [usize; 2], ends: [usize; 2]) -> Place {
+        let frames = at.map(|n| self.pose.placement(n));
+        let middle = joint.size.map_or(DVec3::ZERO, |s| DVec3::from_array(s.1));
+        let nodes = || {
+            let [here, there] = at.map(|n| self.reference(n));
+            Some(if here == there { At::Node(here) } else { At::Nodes([here, there]) })
+        };
+        let has_fields = joint.turn_deg.is_some() || joint.swing_deg.is_some();
+        let is_along = |kind| matches!(kind, JointKind::BallSocket | JointKind::SmoothContact);
+        let has_axis = has_fields
+            || is_along(joint.kind)
+            || matches!(
+                joint.kind,
+                JointKind::Pin | JointKind::Cylindrical | JointKind::Prismatic | JointKind::Plane
+            );
+        if middle == DVec3::ZERO && (joint.axis == 0 || !has_axis) {
+            return Place { at: nodes(), ..Place::default() };
+        }
+        let in_line = frames[0].rotation.angle_between(frames[1].rotation) <= SAME_TURN;
+        let is_round = joint.swing_deg.as_ref().and_then(|s| s.cone).is_none_or(|cone| cone[0] == cone[1]);
+        let says_enough = is_round && (in_line || (is_along(joint.kind) && !has_fields));
+        if middle == DVec3::ZERO && says_enough {
+            let axis = frames[0].rotation * DVec3::AXES[joint.axis];
+            return Place { at: nodes(), axis: Some(axis.to_array()), frames: None };
+        }
+        let turn = main_axis(joint.axis);
+        let shifts = [turn.inverse() * middle, DVec3::ZERO];
+        let frame = |i: usize| {
+            let main = Placement { position: DVec3::ZERO, rotation: turn };
+            let shift = Placement { position: shifts[i], rotation: DQuat::IDENTITY };
+            let local = self.pose.placement(ends[i]).to(&frames[i].then(&main).then(&shift));
+            JointFrame {
+                position: local.position.to_array(),
+                rotation: local.rotation.normalize().to_array(),
+            }
+        };
+        Place { frames: Some([frame(0), frame(1)]), ..Place::default() }
+    }
+}
+
+/// How a set-up says where a joint is.
+#[derive(Default)]
+struct Place {
+    at: Option<At>,
+    axis: Option<[f64; 3]>,
+    frames: Option<[JointFrame; 2]>,
+}
+
+/// The rotation that takes x, y, z to the axis of that index and the two after it.
+fn main_axis(axis: usize) -> DQuat {
+    let of = |i: usize| DVec3::AXES[(axis + i) % 3];
+    DQuat::from_mat3(&DMat3::from_cols(of(0), of(1), of(2)))
 }

@@ -1,20 +1,24 @@
-//! Physics that the file itself carries, as a set-up: OMI_physics_body, OMI_physics_shape and OMI_physics_joint,
+//! Physics that the file itself carries, as a set-up, and back: OMI_physics_body, OMI_physics_shape and OMI_physics_joint,
 //! OMI_physics_gravity of the document, and the drafts KHR_physics_rigid_bodies and KHR_implicit_shapes.
 //!
 //! These extensions are made for games: they say what a thing is, and an engine decides how it moves. What has no
 //! counterpart in a set-up is left out and said in a warning, once for each kind of thing. Nothing in them makes
 //! a file unreadable: what makes no sense counts as not there.
 //!
-//! `motion` reads bodies, `collider` their shapes, `joint` what holds them, `limit` what a joint holds; `note`
-//! collects what was left out.
+//! `motion` reads bodies, `collider` their shapes, `joint` what holds them; `limit` and `drive` read what a joint
+//! holds and pulls, and `nearest` finds the kind and the fields for it; `note` collects what was left out.
+//! `write` puts a set-up into a document.
 
 mod collider;
+mod drive;
 mod joint;
 mod limit;
 mod motion;
+mod nearest;
 mod note;
 #[cfg(test)]
 mod tests;
+mod write;
 
 use super::Document;
 use motion::Motion;
@@ -36,11 +40,23 @@ pub struct Physics {
     pub warnings: Vec<String>,
 }
 
-/// Which family of extensions something was read from: they differ in defaults and in frames.
+/// A family of extensions: they differ in defaults and in frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Dialect {
+pub enum Dialect {
+    /// OMI_physics_body, OMI_physics_shape, OMI_physics_joint and OMI_physics_gravity.
     Omi,
+    /// KHR_physics_rigid_bodies and KHR_implicit_shapes.
     Khronos,
+}
+
+impl Dialect {
+    /// The name of the extension that makes nodes bodies.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Dialect::Omi => OMI_BODY,
+            Dialect::Khronos => KHR_BODY,
+        }
+    }
 }
 
 const OMI_BODY: &str = "OMI_physics_body";
@@ -78,22 +94,7 @@ impl Document {
         };
         let mut pose = Pose::new(scene, clip);
         pose.evaluate(start);
-        let mut owner = vec![None; scene.nodes.len()];
-        for node in scene.parents_first() {
-            owner[node] = match &motions[node] {
-                Some(_) => Some(node),
-                None => scene.nodes[node].parent.and_then(|p| owner[p]),
-            };
-        }
-        let mut reader = Reader {
-            json: self.json(),
-            scene,
-            pose,
-            names: scene.by_name(),
-            owner,
-            simulated: HashSet::new(),
-            notes: Notes::default(),
-        };
+        let mut reader = Reader::new(self.json(), scene, pose, |node| motions[node].is_some());
         let keyed = clip.map(|c| c.keyed()).unwrap_or_default();
         let mut colliders = reader.colliders();
         for (node, motion) in motions.iter().enumerate() {
@@ -134,6 +135,32 @@ struct Reader<'a> {
     notes: Notes,
 }
 
+impl<'a> Reader<'a> {
+    fn new(json: &'a Value, scene: &'a Scene, pose: Pose<'a>, is_body: impl Fn(usize) -> bool) -> Self {
+        Reader {
+            json,
+            scene,
+            pose,
+            names: scene.by_name(),
+            owner: owners(scene, is_body),
+            simulated: HashSet::new(),
+            notes: Notes::default(),
+        }
+    }
+}
+
+/// For every node the nearest of itself and its ancestors that is a body.
+fn owners(scene: &Scene, is_body: impl Fn(usize) -> bool) -> Vec<Option<usize>> {
+    let mut owner = vec![None; scene.nodes.len()];
+    for node in scene.parents_first() {
+        owner[node] = match is_body(node) {
+            true => Some(node),
+            false => scene.nodes[node].parent.and_then(|p| owner[p]),
+        };
+    }
+    owner
+}
+
 impl Reader<'_> {
     /// The extensions of a node.
     fn extensions(&self, node: usize) -> &Value {
@@ -147,7 +174,7 @@ impl Reader<'_> {
 
     /// Notes that `what` of that node is not carried over.
     fn note(&mut self, what: &'static str, node: usize) {
-        self.notes.add(what, self.scene.label(node));
+        self.notes.add(what, format!("node {}", self.scene.label(node)));
     }
 
     /// Whether curves can move the node.

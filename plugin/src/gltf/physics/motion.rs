@@ -14,7 +14,7 @@ const ROUNDING: f64 = 1e-5;
 
 /// What a node's extensions say of its motion.
 pub(super) struct Motion<'a> {
-    dialect: Dialect,
+    pub dialect: Dialect,
     /// Whether physics moves it; otherwise it holds still, or moves as keyed.
     pub is_dynamic: bool,
     values: &'a Value,
@@ -75,7 +75,8 @@ impl Reader<'_> {
         let frame = self.pose.placement(node);
         self.form(&mut body, node, &lumps);
         // OMI's default of 0, 0, 0 and "not said" cannot be told apart: then the shapes say.
-        let center = vector(&values["centerOfMass"]).map(DVec3::from_array).filter(|c| *c != DVec3::ZERO);
+        let is_said = |c: &DVec3| motion.dialect == Dialect::Khronos || *c != DVec3::ZERO;
+        let center = vector(&values["centerOfMass"]).map(DVec3::from_array).filter(is_said);
         if let Some(center) = center {
             let stretched = self.pose.world(node).matrix3 * center;
             body.center = Some((frame.rotation.inverse() * stretched).to_array());

@@ -1,4 +1,5 @@
-//! What a file's physics says and a set-up cannot: a line for each kind, however many nodes it concerns.
+//! What a file's physics says and a set-up cannot, or the other way round: a line for each kind, however many things
+//! it concerns.
 
 /// Notes in the order in which their kinds were met.
 #[derive(Default)]
@@ -11,7 +12,7 @@ struct Note {
 }
 
 impl Notes {
-    /// Adds one for the node of that label.
+    /// Adds one for the thing of that label.
     pub fn add(&mut self, what: &'static str, label: String) {
         match self.0.iter_mut().find(|n| n.what == what) {
             Some(note) if note.first == label => {}
@@ -23,8 +24,8 @@ impl Notes {
     /// As warnings.
     pub fn finish(self) -> Vec<String> {
         let line = |n: Note| match n.more {
-            0 => format!("physics of node {}: {}", n.first, n.what),
-            more => format!("physics of node {} and {more} more: {}", n.first, n.what),
+            0 => format!("physics of {}: {}", n.first, n.what),
+            more => format!("physics of {} and {more} more: {}", n.first, n.what),
         };
         self.0.into_iter().map(line).collect()
     }

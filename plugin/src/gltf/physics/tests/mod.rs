@@ -1,10 +1,14 @@
 //! Each mapping on a document as small as it can be.
 
+mod joint;
+mod round_trip;
+mod write;
+
 use super::*;
 use crate::gltf::ReadOptions;
-use glam::DVec3;
+use glam::{DMat3, DVec3};
 use serde_json::json;
-use sinew_core::setup::{At, Body, Joint, JointKind, Shape};
+use sinew_core::setup::{Body, Shape};
 
 fn document(json: &Value) -> Document {
     let text = serde_json::to_vec(json).unwrap();
@@ -26,21 +30,6 @@ fn shaped(dialect: &str, shape: Value) -> Body {
     };
     let nodes = json!([{ "name": "Thing", "extensions": extension }]);
     physics(json!({ shapes: { "shapes": [shape] } }), nodes).setup.bodies.remove(0)
-}
-
-/// The joint of these limits between a dynamic node and a static one, turned about z by a quarter.
-fn joined(limits: Value) -> (Option<Joint>, Vec<String>) {
-    let half = 0.5_f64.sqrt();
-    let found = physics(
-        json!({ KHR_BODY: { "physicsJoints": [{ "limits": limits }] } }),
-        json!([
-            { "name": "Door", "children": [1], "extensions": { KHR_BODY: { "motion": {} } } },
-            { "name": "Hinge", "rotation": [0, 0, half, half],
-              "extensions": { KHR_BODY: { "joint": { "joint": 0, "connectedNode": 2 } } } },
-            { "name": "Post", "rotation": [0, 0, half, half] }
-        ]),
-    );
-    (found.setup.joints.first().cloned(), found.warnings)
 }
 
 #[test]
@@ -149,82 +138,6 @@ fn colliders_below_a_body_are_its_shape() {
     let moments = DVec3::from_array(two.inertia.unwrap());
     let ball = 2.0 * 0.4 * 3.0;
     assert!((moments - DVec3::new(ball, ball + 54.0, ball + 54.0)).length() < 1e-9, "{moments}");
-}
-
-#[test]
-fn locked_directions_make_the_nearest_joint() {
-    let lock = |linear: &[usize], angular: &[usize]| {
-        let mut limits = Vec::new();
-        if !linear.is_empty() {
-            limits.push(json!({ "linearAxes": linear, "min": 0, "max": 0 }));
-        }
-        if !angular.is_empty() {
-            limits.push(json!({ "angularAxes": angular, "min": 0, "max": 0 }));
-        }
-        joined(json!(limits))
-    };
-    let x = DVec3::X;
-    // The node is turned about z: its y axis is -x of the world, its z axis is z.
-    for (linear, angular, kind, axis) in [
-        (&[0, 1, 2][..], &[][..], JointKind::Universal, None),
-        (&[0, 1, 2], &[0, 1, 2], JointKind::Fixed, None),
-        (&[0, 1, 2], &[1, 2], JointKind::Pin, None),
-        (&[0, 1, 2], &[0, 2], JointKind::Pin, Some(-x)),
-        (&[0, 1, 2], &[0, 1], JointKind::Pin, Some(DVec3::Z)),
-        (&[0, 2], &[0, 1, 2], JointKind::Prismatic, Some(-x)),
-        (&[0, 2], &[0, 2], JointKind::Cylindrical, Some(-x)),
-        (&[0, 2], &[], JointKind::BallSocket, Some(-x)),
-        (&[1], &[], JointKind::SmoothContact, Some(-x)),
-        (&[1], &[0, 2], JointKind::Plane, Some(-x)),
-    ] {
-        let (joint, warnings) = lock(linear, angular);
-        let joint = joint.unwrap();
-        assert_eq!(joint.kind, kind, "{linear:?} {angular:?}");
-        assert_eq!(joint.between, ["Door", "Post"]);
-        assert_eq!(joint.at, Some(At::Nodes(["Hinge".into(), "Post".into()])));
-        match (joint.axis, axis) {
-            (None, None) => {}
-            (Some(a), Some(b)) => assert!((DVec3::from_array(a) - b).length() < 1e-6, "{kind:?} {a:?}"),
-            other => panic!("{kind:?}: {other:?}"),
-        }
-        assert!(warnings.is_empty(), "{warnings:?}");
-    }
-    assert!(lock(&[0, 1, 2], &[1]).1[0].contains("nearest kind"));
-    assert!(lock(&[], &[1]).0.is_none());
-}
-
-#[test]
-fn distances_are_ropes_and_rods_and_the_rest_is_said() {
-    let all = [0, 1, 2];
-    let (rope, _) = joined(json!([{ "linearAxes": all, "min": 0, "max": 2 }]));
-    assert_eq!(rope.map(|j| (j.kind, j.length)), Some((JointKind::Rope, Some(2.0))));
-    let (rod, _) = joined(json!([{ "linearAxes": all, "min": 2, "max": 2 }]));
-    assert_eq!(rod.map(|j| (j.kind, j.length)), Some((JointKind::Distance, Some(2.0))));
-    let (hinge, warnings) = joined(json!([
-        { "linearAxes": all, "max": 0, "stiffness": 5 },
-        { "angularAxes": [0], "min": -1, "max": 1 },
-        { "angularAxes": [1, 2], "min": 0, "max": 0 }
-    ]));
-    assert_eq!(hinge.unwrap().kind, JointKind::Pin);
-    assert!(
-        warnings.iter().any(|w| w.contains("soft")) && warnings.iter().any(|w| w.contains("ranges")),
-        "{warnings:?}"
-    );
-}
-
-#[test]
-fn joints_as_they_were_before_2024_are_read() {
-    let body = json!({ OMI_BODY: { "type": "rigid" } });
-    let found = physics(
-        json!({ OMI_JOINT: { "constraints": [{ "linearAxes": [0, 1, 2] }] } }),
-        json!([
-            { "name": "Pin", "extensions": { OMI_JOINT: { "constraints": [0], "nodeA": 1, "nodeB": 2 } } },
-            { "name": "A", "extensions": body }, { "name": "B", "extensions": body }
-        ]),
-    );
-    let joint = &found.setup.joints[0];
-    assert_eq!((joint.kind, &joint.at), (JointKind::Universal, &Some(At::Node("Pin".into()))));
-    assert_eq!(joint.between, ["A", "B"]);
 }
 
 #[test]

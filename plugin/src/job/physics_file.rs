@@ -1,0 +1,82 @@
+//! A scene and its set-up in, the scene with the set-up as physics out.
+
+use super::bake_file::{check_output, same_file};
+use super::{JobError, LoadedSetup, SetupSource, Status, load_setup};
+use crate::gltf::{Document, PhysicsDialect, ReadOptions};
+use serde::Serialize;
+use sinew_core::setup::{Behaviour, SetupError};
+use std::path::PathBuf;
+
+/// What to write into which file, and how.
+#[derive(Clone, Debug)]
+pub struct PhysicsRequest {
+    /// The scene.
+    pub scene: PathBuf,
+    /// Where the result goes.
+    pub output: PathBuf,
+    /// Where the set-up comes from.
+    pub setup: SetupSource,
+    /// The clip that guides.
+    pub clip: Option<String>,
+    /// The extensions to write.
+    pub dialect: PhysicsDialect,
+    /// How to read the scene.
+    pub read: ReadOptions,
+}
+
+/// What was written.
+#[derive(Clone, Debug, Serialize)]
+pub struct PhysicsReport {
+    /// How it ended.
+    pub status: Status,
+    /// Version of the program.
+    pub version: &'static str,
+    /// The scene's file.
+    pub scene: String,
+    /// Where the set-up came from.
+    pub setup: String,
+    /// Where it was written.
+    pub output: String,
+    /// The extension of its bodies.
+    pub physics: &'static str,
+    /// Bodies that physics moves.
+    pub bodies: usize,
+    /// Joints of the set-up.
+    pub joints: usize,
+    /// What is worth knowing, and what could not be expressed.
+    pub warnings: Vec<String>,
+}
+
+/// Opens, writes the set-up into the scene, and saves. On any error nothing is written.
+pub fn physics_file(request: &PhysicsRequest) -> Result<PhysicsReport, JobError> {
+    let output = &request.output;
+    if same_file(output, &request.scene) {
+        let output = output.display();
+        return Err(JobError::Use(format!("{output} is the scene itself; give another name with --into")));
+    }
+    check_output(output)?;
+    let mut document = Document::open(&request.scene, &request.read)?;
+    let LoadedSetup { setup, name, warnings: of_setup } =
+        load_setup(&request.scene, &document, &request.setup, request.clip.as_deref())?;
+    let bad = |error: SetupError| JobError::Setup { file: name.clone(), error };
+    let bodies = setup.bodies.iter().filter(|b| b.behaviour != Behaviour::Animated).count();
+    if bodies == 0 {
+        let why = "nothing is simulated, so there is no physics to write; name a guided or free body";
+        return Err(bad(SetupError::new("bodies", why)));
+    }
+    let mut warnings = document.warnings().to_vec();
+    warnings.extend(of_setup);
+    warnings.extend(document.set_physics(&setup, request.dialect).map_err(bad)?);
+    document.save(output)?;
+    Ok(PhysicsReport {
+        status: Status::Done,
+        version: env!("CARGO_PKG_VERSION"),
+        scene: request.scene.display().to_string(),
+        setup: name.clone(),
+        output: output.display().to_string(),
+        physics: request.dialect.extension(),
+        bodies,
+        joints: setup.joints.len(),
+        warnings,
+    })
+}
