@@ -57,11 +57,12 @@ pub fn setups() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// What the picture of a scene needs besides `--plot`.
-pub fn picture_arguments(name: &str) -> &'static [&'static str] {
+/// The command that draws the picture of a scene, and what it needs besides `--plot`.
+pub fn picture_command(name: &str) -> &'static [&'static str] {
     match name {
-        "random_steps" => &["--compare-steps"],
-        _ => &[],
+        "random_steps" => &["bake", "--compare-steps"],
+        "hand_to_foot" => &["assemble"],
+        _ => &["bake"],
     }
 }
 
