@@ -171,8 +171,10 @@ struct Cell<'a> {
 
 /// Cells in rows, all at one scale, as large as fits, each around the same place.
 fn cells_panel(svg: &mut Svg, view: &View, cells: &[Cell], heading: &str, top: f64) -> f64 {
-    let all = cells.iter().flat_map(|c| c.shapes.iter().copied().chain(c.behind)).flat_map(Skeleton::points);
-    let [x, y] = bounds(all.map(|p| view.at(p).into()));
+    let shapes =
+        cells.iter().flat_map(|c| c.shapes.iter().copied().chain(c.behind)).flat_map(Skeleton::points);
+    let ways = cells.iter().flat_map(|c| c.ways.iter().flatten().copied());
+    let [x, y] = bounds(shapes.chain(ways).map(|p| view.at(p).into()));
     let room = WIDTH - LEFT - RIGHT;
     let labelled = if cells.iter().any(|c| !c.label.is_empty()) { LABEL } else { 0.0 };
     // Scene units per pixel with so many columns.

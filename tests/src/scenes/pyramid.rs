@@ -71,12 +71,13 @@ pub fn hand_to_foot() -> String {
     let mut m = Maker::new("");
     let ground = m.block(DVec3::new(17.0, 0.1, 3.0), GREY);
     m.node("Ground", Some(ground), DVec3::new(0.0, -0.05, 0.0), None);
-    let trousers = m.of_one_colour(
-        &solid::piece(&[[-0.3, -HIPS], [0.3, -HIPS], [0.15, 0.04], [-0.15, 0.04]], 0.14),
-        [0.1, 0.1, 0.14],
-    );
+    let leg = |side: f64| {
+        let outline = [[0.3, -HIPS], [0.14, -HIPS], [0.0, 0.04], [0.16, 0.04]];
+        solid::piece(&outline.map(|[x, y]| [x * side, y]), 0.14)
+    };
+    let trousers = m.of_one_colour(&leg(1.0).with(&leg(-1.0)), [0.1, 0.1, 0.14]);
     let trunk = solid::piece(&[[-0.13, 0.04], [0.13, 0.04], [0.2, 0.6], [-0.2, 0.6]], 0.18)
-        .with(&solid::ball(0.13, 1).moved(DVec3::Y * 0.78));
+        .with(&solid::ball(0.13, 1).moved(DVec3::Y * 0.74));
     let shirts = COLOURS.map(|colour| m.of_one_colour(&trunk, colour));
     let sleeve = solid::block(DVec3::new(ARM, 0.09, 0.09), DVec3::X * ARM * 0.5)
         .with(&solid::ball(0.07, 0).moved(DVec3::X * ARM));

@@ -28,8 +28,8 @@ pub fn snake() -> String {
     let mut keys = vec![(0.0, at), (0.5, at)];
     for i in 1..=22 {
         let way = f64::from(i) / 22.0;
-        let bend = (way * 2.5 * std::f64::consts::TAU).sin();
-        keys.push((0.5 + 5.5 * way, at + DVec3::new(7.0 * way, 0.0, 1.15 * way.min(0.25) * 4.0 * bend)));
+        let bend = (way * 1.75 * std::f64::consts::TAU).sin();
+        keys.push((0.5 + 5.5 * way, at + DVec3::new(7.0 * way, 0.0, 1.1 * (4.0 * way).min(1.0) * bend)));
     }
     let (times, places): (Vec<f64>, Vec<DVec3>) = keys.into_iter().unzip();
     m.translate(head, &times, &places);
