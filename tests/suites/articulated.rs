@@ -5,10 +5,11 @@
 
 use glam::DVec3;
 use serde_json::{Value, json};
-use sinew_core::joint::Kind;
+use sinew_core::joint::{End, Joint, Kind};
 use sinew_core::rig::{Rig, compile};
-use sinew_core::scene::Pose;
+use sinew_core::scene::{Placement, Pose};
 use sinew_core::setup::{Setup, choose_clip};
+use sinew_core::{rotation, simulate};
 use sinew_plugin::gltf::{Document, ReadOptions};
 use sinew_tests::oracle::{self, khronos};
 use sinew_tests::program::Program;
@@ -122,14 +123,63 @@ fn picture_is_current(name: &str) -> Shown {
     shown
 }
 
-fn rig_of(name: &str) -> Rig {
+fn rig_of(name: &str, setup: Value) -> Rig {
     let document = Document::open(&scene_file(name), &ReadOptions::default()).unwrap();
-    let mut setup: Setup = serde_json::from_value(setup_of(name)).unwrap();
+    let mut setup: Setup = serde_json::from_value(setup).unwrap();
     let clip = choose_clip(document.scene(), setup.clip.as_deref()).unwrap();
     if clip.is_none() {
         setup.bake.frames = Some([0.0, 0.0]);
     }
     compile(document.scene(), &setup, clip.map(|c| c.1)).unwrap().rig
+}
+
+/// How far a joint is open with its ends at these placements, by its definition and not by the solver: scene units, and
+/// rad.
+fn opening(joint: &Joint, ends: [Placement; 2]) -> (f64, f64) {
+    let [a, b] = [0, 1].map(|k| ends[k].then(&joint.frames[k]));
+    let apart = b.position - a.position;
+    match joint.kind {
+        Kind::Directions([ti, tj, tk, ri, rj, rk]) => {
+            let along = (a.rotation.inverse() * apart).to_array();
+            let open = along.iter().zip([ti, tj, tk]).filter(|c| c.1).fold(0.0, |m: f64, c| m.max(c.0.abs()));
+            let angle = match [ri, rj, rk] {
+                [true, true, true] => rotation::distance(a.rotation, b.rotation),
+                [false, true, true] => (a.rotation * DVec3::X).cross(b.rotation * DVec3::X).length(),
+                _ => 0.0,
+            };
+            (open, angle)
+        }
+        Kind::Distance { least, most } => ((apart.length() - most).max(least - apart.length()).max(0.0), 0.0),
+    }
+}
+
+/// The joint that was open by most after any step of 1/60 s, measured on the bodies' own places: its name, scene units and
+/// rad.
+fn measured(name: &str, last_frame: Option<f64>) -> (String, f64, f64) {
+    let mut setup = in_sixtieths(setup_of(name));
+    if let Some(last) = last_frame {
+        setup["bake"] = json!({"frames": [0, last]});
+    }
+    let rig = rig_of(name, setup);
+    let (motion, _) = simulate::run(&rig, |_, _| true);
+    let mut worst = (String::new(), 0.0, 0.0);
+    for f in 0..motion.frames() {
+        let (samples, time) = (motion.frame(f), motion.times()[f]);
+        let place = |end: End| match end {
+            End::World => Placement::IDENTITY,
+            End::Solid(i) => samples[i].node.then(&rig.solids[i].offset),
+            End::Keys(p) => rig.paths[p].placement(time),
+        };
+        for joint in &rig.joints {
+            let (open, angle) = opening(joint, joint.ends.map(place));
+            assert!(open.is_finite() && angle.is_finite(), "{name}, frame {f}: {}", joint.name);
+            if open > worst.1 {
+                (worst.0, worst.1) = (format!("{}, frame {f}", joint.name), open);
+            }
+            worst.2 = angle.max(worst.2);
+        }
+    }
+    worst
 }
 
 /// How many scalars a joint holds.
@@ -155,10 +205,26 @@ fn scenes_have_as_many_solids_and_scalars_as_they_say() {
         ("hanging_chain", 1000, 3000),
     ];
     for (name, solids, rows) in expected {
-        let rig = rig_of(name);
+        let rig = rig_of(name, setup_of(name));
         let held: usize = rig.joints.iter().map(|j| scalars(j.kind)).sum();
         assert_eq!((rig.solids.len(), held), (solids, rows), "{name}");
     }
+}
+
+#[test]
+fn joints_are_closed_where_bodies_really_are() {
+    for (name, link) in [("bird", 0.95), ("snake", 0.42), ("drag", 0.22), ("plate", 0.4)] {
+        let (worst, open, angle) = measured(name, None);
+        println!("{name}: {worst} open by {:.1e} of a link, {angle:.1e} rad", open / link);
+        assert!(open < OPEN * link && angle < OPEN, "{name}: {worst} by {open}, {angle} rad");
+    }
+}
+
+#[test]
+fn no_rope_of_the_bridge_is_longer_than_it_is() {
+    let (worst, open, angle) = measured("bridge", Some(90.0));
+    println!("bridge: {worst} open by {:.1e} of a plank, {angle:.1e} rad", open / 0.25);
+    assert!(open < OPEN * 0.25 && angle < OPEN, "{worst} by {open}, {angle} rad");
 }
 
 #[test]
