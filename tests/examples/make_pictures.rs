@@ -8,11 +8,11 @@ fn main() -> Result<(), String> {
     for (name, _) in scenes::all() {
         let picture = root.join("docs/pictures").join(name).with_extension("svg");
         Program::new(built::command()?)
-            .args(["bake", &format!("examples/scenes/{name}.gltf"), "-o"])
+            .args(scenes::picture_command(name))
+            .args([&format!("examples/scenes/{name}.gltf"), "-o"])
             .arg(scratch.path().join(name).with_extension("gltf"))
             .arg("--plot")
             .arg(&picture)
-            .args(scenes::picture_arguments(name))
             .folder(root)
             .run()?
             .success()?;

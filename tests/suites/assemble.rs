@@ -188,6 +188,18 @@ fn a_clip_is_put_together_frame_by_frame() {
 }
 
 #[test]
+fn a_picture_shows_before_and_after_and_is_an_svg() {
+    let folder = scene("picture", ARM, ARM_SETUP);
+    let drawn = |plot: &str| sinew(&["assemble", "s.gltf", "--json", "--plot", plot], folder.path());
+    let report = json(&drawn("s.svg").success().unwrap());
+    assert_eq!(report["plot"], "s.svg");
+    let picture = fs::read_to_string(folder.path().join("s.svg")).unwrap();
+    assert!(picture.contains(">before<") && picture.contains(">after<"), "{picture}");
+    drawn("s.gltf").code_is(2).unwrap();
+    assert_eq!(fs::read_to_string(folder.path().join("s.gltf")).unwrap(), ARM);
+}
+
+#[test]
 fn nothing_to_assemble_is_said() {
     let folder = scene("none", BAR, r#"{"sinew": 1, "bodies": [{"node": "Bar", "mass": 1}]}"#);
     let f = sinew(&["assemble", "s.gltf"], folder.path()).code_is(3).unwrap();

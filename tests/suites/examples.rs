@@ -33,8 +33,8 @@ fn bake(name: &str) -> Shown {
     let scene = repository::root().join("examples/scenes").join(name).with_extension("gltf");
     let (output, plot) = (folder.path().join("out.gltf"), folder.path().join("out.svg"));
     let done = Program::new(built::command().unwrap())
-        .args([Path::new("bake"), &scene, Path::new("-o"), &output, Path::new("--plot"), &plot])
-        .args(scenes::picture_arguments(name))
+        .args(scenes::picture_command(name))
+        .args([&scene, Path::new("-o"), &output, Path::new("--plot"), &plot])
         .arg("--json")
         .run()
         .and_then(|done| done.success())

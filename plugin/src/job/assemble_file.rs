@@ -1,6 +1,6 @@
 //! A broken or roughly posed file in, the same file put together by its joints out.
 
-use super::bake_file::{check_output, free_clip_name, same_file};
+use super::bake_file::{check_output, check_plot, free_clip_name, same_file};
 use super::{JobError, LoadedSetup, Progress, SetupSource, Stage, Status, default_output, load_setup};
 use crate::gltf::{ClipToAdd, Document, ReadOptions};
 use serde::Serialize;
@@ -30,6 +30,8 @@ pub struct AssembleRequest {
     pub pose: bool,
     /// Find the nearest pose. Clips always get it: what lies nearest to smooth keys is smooth.
     pub nearest: bool,
+    /// Where to draw what was done, if at all.
+    pub plot: Option<PathBuf>,
     /// How to read the scene.
     pub read: ReadOptions,
 }
@@ -51,6 +53,8 @@ pub struct AssemblyReport {
     pub name: Option<String>,
     /// Where it was written.
     pub output: String,
+    /// Where the picture was written, if it was.
+    pub plot: Option<String>,
     /// Frames put together.
     pub frames: usize,
     /// Frames at which joints contradict each other.
@@ -110,6 +114,7 @@ pub fn assemble_file(
         return Err(JobError::Use(format!("{output} is the scene itself; give another name with -o")));
     }
     check_output(&output)?;
+    check_plot(request.plot.as_deref())?;
     let mut tell = |p: Progress| if progress(p) { Ok(()) } else { Err(JobError::Cancelled) };
     tell(Progress::begin(Stage::Open))?;
     let mut document = Document::open(&request.scene, &request.read)?;
@@ -158,6 +163,7 @@ pub fn assemble_file(
         clip: chosen.map(|(i, c)| if c.name.is_empty() { format!("#{i}") } else { c.name.clone() }),
         name: None,
         output: output.display().to_string(),
+        plot: request.plot.as_ref().map(|p| p.display().to_string()),
         frames: done.motion.frames(),
         open_frames: done.endings.iter().filter(|e| is_open(**e)).count(),
         rounds: done.rounds,
@@ -182,6 +188,13 @@ pub fn assemble_file(
     }
     tell(Progress::begin(Stage::Save))?;
     document.save(&output)?;
+    if let Some(plot) = &request.plot {
+        let what = report.name.as_deref().unwrap_or("assembled");
+        let title = format!("{}: {what}", document.scene().name);
+        let picture = crate::plot::draw_assembly(&title, &rig, &done.motion);
+        crate::files::write_whole(plot, picture.as_bytes())
+            .map_err(|error| JobError::Io { file: plot.clone(), error })?;
+    }
     Ok(report)
 }
 

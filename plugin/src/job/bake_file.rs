@@ -75,6 +75,18 @@ pub(super) fn check_output(output: &Path) -> Result<(), JobError> {
     }
 }
 
+/// Refuses a picture under a name of something else: it must not take the place of a scene.
+pub(super) fn check_plot(plot: Option<&Path>) -> Result<(), JobError> {
+    match plot {
+        Some(plot) if plot.extension().is_none_or(|e| e != "svg") => Err(JobError::Use(format!(
+            "a picture is an .svg file; give it another name than {}, such as {}",
+            plot.display(),
+            plot.with_extension("svg").display()
+        ))),
+        _ => Ok(()),
+    }
+}
+
 /// Opens, simulates, bakes and saves. `progress` returns whether to go on; a cancelled job writes nothing.
 pub fn bake_file(
     request: &BakeRequest,
@@ -88,13 +100,7 @@ pub fn bake_file(
         )));
     }
     check_output(&output)?;
-    if let Some(plot) = request.plot.as_ref().filter(|p| p.extension().is_none_or(|e| e != "svg")) {
-        return Err(JobError::Use(format!(
-            "a picture is an .svg file; give it another name than {}, such as {}",
-            plot.display(),
-            plot.with_extension("svg").display()
-        )));
-    }
+    check_plot(request.plot.as_deref())?;
     if !progress(Progress::begin(Stage::Open)) {
         return Err(JobError::Cancelled);
     }

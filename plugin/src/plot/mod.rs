@@ -1,11 +1,13 @@
-//! A picture of a bake: paths from the side that shows most, values over time, effort. SVG, the same bytes for
+//! A picture of a bake: the shape of what is jointed, paths from the side that shows most, values over time, effort. SVG, the same bytes for
 //! the same motion.
 //!
 //! Bodies lie over each other in one figure, as in Lamouret 1995: to compare settings, put several bodies on the
-//! same keys. In the order that data flows: `track` takes what is drawn out of a motion, `ticks` and `panel` map
-//! it to the page, `svg` writes it, and this file arranges the page.
+//! same keys. In the order that data flows: `track` and `skeleton` take what is drawn out of a motion, `ticks`,
+//! `panel` and `moments` map it to the page, `svg` writes it, and this file arranges the page.
 
+mod moments;
 mod panel;
+mod skeleton;
 mod svg;
 mod ticks;
 mod track;
@@ -40,6 +42,12 @@ pub fn draw(title: &str, rig: &Rig, motion: &Motion, also: Option<(&str, &Motion
     let (tracks, left_out) = track::tracks(rig, motion, also.map(|a| a.1), COLOURS.len());
     let mut svg = Svg::default();
     svg.text("title", LEFT, 26.0, title);
+    let jointed = !rig.joints.is_empty();
+    if jointed && left_out > 0 {
+        // A few of many bodies that hold each other tell less than their shape.
+        let bottom = moments::draw(&mut svg, rig, motion, 62.0);
+        return svg.finish(WIDTH, bottom + 20.0);
+    }
     let telling = track::telling_axis(&tracks);
     // Bones only turn: where they are is their parents' doing.
     let view = telling.and_then(|_| track::view(&tracks));
@@ -47,6 +55,9 @@ pub fn draw(title: &str, rig: &Rig, motion: &Motion, also: Option<(&str, &Motion
     let keys = tracks.iter().any(|t| !t.key_dots.is_empty() && (over_time(t) || view.is_some()));
     let mut top = legend(&mut svg, &tracks, keys, left_out, also.map(|a| a.0)) + 30.0;
 
+    if jointed {
+        top = moments::draw(&mut svg, rig, motion, top) + GAP;
+    }
     let mut height = LONE_HEIGHT;
     if let Some(axes) = view {
         top = path_panel(&mut svg, &tracks, axes, top) + GAP;
@@ -72,6 +83,14 @@ pub fn draw(title: &str, rig: &Rig, motion: &Motion, also: Option<(&str, &Motion
         top = effort_panel(&mut svg, &tracks, |range| on_time(top, TIME_HEIGHT, range));
     }
     svg.finish(WIDTH, top + 46.0)
+}
+
+/// Draws what [`assemble_file`](crate::job::assemble_file) did to the bodies of `rig` as an SVG document.
+pub fn draw_assembly(title: &str, rig: &Rig, motion: &Motion) -> String {
+    let mut svg = Svg::default();
+    svg.text("title", LEFT, 26.0, title);
+    let bottom = moments::draw_assembly(&mut svg, rig, motion, 62.0);
+    svg.finish(WIDTH, bottom + 20.0)
 }
 
 /// Names and their lines, in rows; where it ends.

@@ -22,6 +22,9 @@ pub(super) struct Maker {
 const FLOAT: u32 = 5126;
 const UNSIGNED_SHORT: u32 = 5123;
 
+/// Scenes with more nodes than this are written with a line for each, to stay small.
+const MOST_NODES_AT_LENGTH: usize = 40;
+
 impl Maker {
     pub fn new(clip: &str) -> Maker {
         Maker {
@@ -65,6 +68,32 @@ impl Maker {
         self.mesh(&solid, std::slice::from_ref(&solid.triangles), &[colour])
     }
 
+    /// A box that hangs from its node.
+    pub fn hanging_block(&mut self, size: DVec3, colour: [f64; 3]) -> usize {
+        self.of_one_colour(&solid::block(size, -DVec3::Y * size.y * 0.5), colour)
+    }
+
+    /// An egg around its node, with these half axes.
+    pub fn egg(&mut self, half: DVec3, colour: [f64; 3]) -> usize {
+        self.of_one_colour(&solid::ball(1.0, 1).stretched(half), colour)
+    }
+
+    /// A level piece with this convex outline in x and z.
+    pub fn laid_piece(&mut self, outline: &[[f64; 2]], thickness: f64, colour: [f64; 3]) -> usize {
+        self.of_one_colour(&solid::piece(outline, thickness).laid(), colour)
+    }
+
+    /// A link of a snake: from its node along x, broad, with pointed ends.
+    pub fn scale(&mut self, length: f64, width: f64, colour: [f64; 3]) -> usize {
+        let half = DVec3::new(0.55 * length, 0.5 * width, 0.5 * width);
+        self.of_one_colour(&solid::ball(1.0, 1).stretched(half).moved(DVec3::X * 0.5 * length), colour)
+    }
+
+    /// Any closed mesh.
+    pub fn of_one_colour(&mut self, solid: &Solid, colour: [f64; 3]) -> usize {
+        self.mesh(solid, std::slice::from_ref(&solid.triangles), &[colour])
+    }
+
     fn mesh(&mut self, solid: &Solid, parts: &[Vec<[u16; 3]>], colours: &[[f64; 3]]) -> usize {
         let positions = self.floats("VEC3", flat(&solid.positions), Some(34962));
         let normals = self.floats("VEC3", flat(&solid.normals), Some(34962));
@@ -102,7 +131,10 @@ impl Maker {
         }
         self.nodes.push(node);
         match parent {
-            Some(parent) => self.nodes[parent]["children"] = json!([index]),
+            Some(parent) => match self.nodes[parent]["children"].as_array_mut() {
+                Some(children) => children.push(json!(index)),
+                None => self.nodes[parent]["children"] = json!([index]),
+            },
             None => self.roots.push(index),
         }
         index
@@ -111,6 +143,11 @@ impl Maker {
     /// Turns a node at rest.
     pub fn turned(&mut self, node: usize, rotation: DQuat) {
         self.nodes[node]["rotation"] = json!(rotation.to_array());
+    }
+
+    /// Scales a node at rest, alike along all axes.
+    pub fn scaled(&mut self, node: usize, scale: f64) {
+        self.nodes[node]["scale"] = json!([scale, scale, scale]);
     }
 
     /// Straight keys on a translation.
@@ -169,11 +206,12 @@ impl Maker {
     /// The whole file.
     pub fn finish(self) -> String {
         let data = base64::engine::general_purpose::STANDARD.encode(&self.bytes);
-        let document = json!({
+        let many = self.nodes.len() > MOST_NODES_AT_LENGTH;
+        let mut document = json!({
             "asset": {"version": "2.0", "generator": "Sinew example scenes"},
             "scene": 0,
             "scenes": [{"nodes": self.roots}],
-            "nodes": self.nodes,
+            "nodes": if many { json!("NODES") } else { json!(self.nodes) },
             "meshes": self.meshes,
             "materials": self.materials,
             "animations": [{"name": self.clip, "samplers": self.samplers, "channels": self.channels}],
@@ -183,7 +221,15 @@ impl Maker {
                 "byteLength": self.bytes.len(), "uri": format!("data:application/octet-stream;base64,{data}"),
             }],
         });
+        // A clip must move something.
+        if self.channels.is_empty() {
+            document.as_object_mut().expect("it is an object").remove("animations");
+        }
         let mut text = serde_json::to_string_pretty(&document).expect("plain values become text");
+        if many {
+            let lines: Vec<String> = self.nodes.iter().map(|n| format!("    {n}")).collect();
+            text = text.replace("\"NODES\"", &format!("[\n{}\n  ]", lines.join(",\n")));
+        }
         text.push('\n');
         text
     }

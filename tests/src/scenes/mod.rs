@@ -1,12 +1,20 @@
 //! The scenes of `examples/scenes`, made from numbers: small, self-contained, the same bytes every time.
 //!
-//! Their set-up files lie beside them and are written by hand: they are what a reader learns from. The example
-//! programs `make_scenes` and `make_pictures` of this crate write the scenes and their pictures anew; the
+//! Their set-up files lie beside them and are written by hand, where they are not too long: they are what a reader
+//! learns from. The example programs `make_scenes` and `make_pictures` of this crate write the scenes and their pictures anew; the
 //! `examples` suite compares and bakes them.
 
 mod articulated;
+mod bird;
+mod bridge;
+mod hanging;
+mod joined;
 mod maker;
+mod net;
+mod pyramid;
+mod snake;
 mod solid;
+mod star;
 
 use glam::{DQuat, DVec3};
 use maker::Maker;
@@ -27,15 +35,34 @@ pub fn all() -> Vec<(&'static str, String)> {
         ("keep_up", dash(&["keep up 1", "keep up 0.5", "keep up 0"])),
         ("chain", articulated::chain()),
         ("linkage", articulated::linkage()),
+        ("bird", bird::bird()),
+        ("snake", snake::snake()),
+        ("hand_to_foot", pyramid::hand_to_foot()),
+        ("drag", star::drag()),
+        ("plate", net::plate()),
+        ("bridge", bridge::bridge()),
+        ("hanging_chain", hanging::hanging_chain()),
         ("blend", dash(&["blend 0", "blend 0.5", "blend 1"])),
     ]
 }
 
-/// What the picture of a scene needs besides `--plot`.
-pub fn picture_arguments(name: &str) -> &'static [&'static str] {
+/// Name and content of the set-ups that are too long to write by hand.
+pub fn setups() -> Vec<(&'static str, String)> {
+    vec![
+        ("hand_to_foot", pyramid::hand_to_foot_setup()),
+        ("drag", star::drag_setup()),
+        ("plate", net::plate_setup()),
+        ("bridge", bridge::bridge_setup()),
+        ("hanging_chain", hanging::hanging_chain_setup()),
+    ]
+}
+
+/// The command that draws the picture of a scene, and what it needs besides `--plot`.
+pub fn picture_command(name: &str) -> &'static [&'static str] {
     match name {
-        "random_steps" => &["--compare-steps"],
-        _ => &[],
+        "random_steps" => &["bake", "--compare-steps"],
+        "hand_to_foot" => &["assemble"],
+        _ => &["bake"],
     }
 }
 

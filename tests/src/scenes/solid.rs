@@ -11,6 +11,39 @@ pub struct Solid {
     pub triangles: Vec<[u16; 3]>,
 }
 
+impl Solid {
+    /// The same, stretched along the axes.
+    pub fn stretched(mut self, by: DVec3) -> Solid {
+        self.positions.iter_mut().for_each(|p| *p *= by);
+        // Planes lean the other way than what lies in them.
+        self.normals.iter_mut().for_each(|n| *n = (*n / by).normalize());
+        self
+    }
+
+    /// Both, as one mesh.
+    pub fn with(mut self, other: &Solid) -> Solid {
+        let base = self.positions.len() as u16;
+        self.positions.extend(&other.positions);
+        self.normals.extend(&other.normals);
+        self.triangles.extend(other.triangles.iter().map(|t| t.map(|i| base + i)));
+        self
+    }
+
+    /// What stands in x and y, laid down: y becomes z.
+    pub fn laid(mut self) -> Solid {
+        for v in self.positions.iter_mut().chain(&mut self.normals) {
+            *v = DVec3::new(v.x, -v.z, v.y);
+        }
+        self
+    }
+
+    /// The same elsewhere.
+    pub fn moved(mut self, by: DVec3) -> Solid {
+        self.positions.iter_mut().for_each(|p| *p += by);
+        self
+    }
+}
+
 /// A ball: an icosahedron whose faces were split in four, so many times.
 pub fn ball(radius: f64, splits: usize) -> Solid {
     let t = (1.0 + 5.0_f64.sqrt()) / 2.0;
@@ -70,6 +103,38 @@ pub fn block(size: DVec3, center: DVec3) -> Solid {
             }
             solid.triangles.extend([[base, base + 1, base + 2], [base, base + 2, base + 3]]);
         }
+    }
+    solid
+}
+
+/// A flat piece in the plane of x and y, `thickness` along z around it. The outline is convex.
+pub fn piece(outline: &[[f64; 2]], thickness: f64) -> Solid {
+    let mut outline = outline.to_vec();
+    let next = |i: usize| (i + 1) % outline.len();
+    let area: f64 = (0..outline.len())
+        .map(|i| outline[i][0] * outline[next(i)][1] - outline[next(i)][0] * outline[i][1])
+        .sum();
+    // Faces look outward when it goes round counter-clockwise as seen from +z.
+    if area < 0.0 {
+        outline.reverse();
+    }
+    let corner = |[x, y]: [f64; 2], side: f64| DVec3::new(x, y, 0.5 * thickness * side);
+    let mut solid = Solid::default();
+    let mut face = |corners: &[DVec3], normal: DVec3| {
+        let base = solid.positions.len() as u16;
+        solid.positions.extend(corners);
+        solid.normals.extend(corners.iter().map(|_| normal));
+        solid.triangles.extend((2..corners.len() as u16).map(|i| [base, base + i - 1, base + i]));
+    };
+    let top: Vec<DVec3> = outline.iter().map(|p| corner(*p, 1.0)).collect();
+    let bottom: Vec<DVec3> = outline.iter().rev().map(|p| corner(*p, -1.0)).collect();
+    face(&top, DVec3::Z);
+    face(&bottom, -DVec3::Z);
+    for (i, from) in outline.iter().enumerate() {
+        let to = outline[(i + 1) % outline.len()];
+        let along = corner(to, 0.0) - corner(*from, 0.0);
+        let quad = [corner(*from, -1.0), corner(to, -1.0), corner(to, 1.0), corner(*from, 1.0)];
+        face(&quad, along.cross(DVec3::Z).normalize());
     }
     solid
 }

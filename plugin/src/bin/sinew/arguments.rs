@@ -109,6 +109,9 @@ pub struct Assemble {
     /// The nearest pose by mass, not just a near one; clips always get it.
     #[arg(long)]
     pub nearest: bool,
+    /// Draw it before and after as SVG.
+    #[arg(long, value_name = "FILE")]
+    pub plot: Option<PathBuf>,
 }
 
 #[derive(Args)]
@@ -214,6 +217,7 @@ impl Assemble {
             name: self.name.clone(),
             pose: self.pose,
             nearest: self.nearest,
+            plot: self.plot.clone(),
             read: self.input.read(),
         }
     }

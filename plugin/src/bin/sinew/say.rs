@@ -107,6 +107,9 @@ pub fn assembly(r: &AssemblyReport) -> String {
         Some(name) => writeln!(text, "wrote clip \"{name}\" to {}", r.output),
         None => writeln!(text, "wrote the pose to {}", r.output),
     };
+    if let Some(plot) = &r.plot {
+        _ = writeln!(text, "drew it in {plot}");
+    }
     text
 }
 

@@ -1,0 +1,41 @@
+//! Writes the set-up of a scene with many bodies and joints, a line for each.
+
+use serde_json::{Value, json};
+
+/// A set-up in the making.
+#[derive(Default)]
+pub(super) struct Joined {
+    head: Vec<String>,
+    bodies: Vec<Value>,
+    joints: Vec<Value>,
+}
+
+impl Joined {
+    /// A field of the whole file.
+    pub fn field(&mut self, name: &str, value: &Value) {
+        self.head.push(format!("  \"{name}\": {value},\n"));
+    }
+
+    /// A body that nothing guides.
+    pub fn free(&mut self, node: &str) {
+        self.bodies.push(json!({"node": node, "behaviour": "free"}));
+    }
+
+    /// A joint at the origin of the second object.
+    pub fn joint(&mut self, kind: &str, between: [&str; 2]) -> &mut Value {
+        self.joints.push(json!({"kind": kind, "between": between}));
+        self.joints.last_mut().expect("one was pushed")
+    }
+
+    /// The whole file.
+    pub fn finish(self) -> String {
+        let lines =
+            |values: &[Value]| values.iter().map(|v| format!("    {v}")).collect::<Vec<_>>().join(",\n");
+        format!(
+            "{{\n  \"sinew\": 1,\n{}  \"bodies\": [\n{}\n  ],\n  \"joints\": [\n{}\n  ]\n}}\n",
+            self.head.concat(),
+            lines(&self.bodies),
+            lines(&self.joints)
+        )
+    }
+}
