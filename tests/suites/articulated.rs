@@ -150,6 +150,7 @@ fn opening(joint: &Joint, ends: [Placement; 2]) -> (f64, f64) {
             (open, angle)
         }
         Kind::Distance { least, most } => ((apart.length() - most).max(least - apart.length()).max(0.0), 0.0),
+        other => unreachable!("no scene has {other:?}"),
     }
 }
 
@@ -166,7 +167,7 @@ fn measured(name: &str, last_frame: Option<f64>) -> (String, f64, f64) {
     for f in 0..motion.frames() {
         let (samples, time) = (motion.frame(f), motion.times()[f]);
         let place = |end: End| match end {
-            End::World => Placement::IDENTITY,
+            End::World | End::Hand(_) => Placement::IDENTITY,
             End::Solid(i) => samples[i].node.then(&rig.solids[i].offset),
             End::Keys(p) => rig.paths[p].placement(time),
         };
@@ -187,6 +188,7 @@ fn scalars(kind: Kind) -> usize {
     match kind {
         Kind::Directions(locked) => locked.iter().filter(|l| **l).count(),
         Kind::Distance { .. } => 1,
+        other => unreachable!("no scene has {other:?}"),
     }
 }
 

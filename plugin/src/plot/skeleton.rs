@@ -25,6 +25,7 @@ impl Skeleton {
             End::World => Placement::IDENTITY,
             End::Solid(i) => solid(i),
             End::Keys(p) => rig.paths[p].placement(time),
+            End::Hand(h) => rig.hands[h].at(time),
         };
         let mut of_solid: Vec<Vec<DVec3>> = vec![Vec::new(); rig.solids.len()];
         let mut skeleton = Skeleton::default();
@@ -34,7 +35,7 @@ impl Skeleton {
                 match end {
                     End::Solid(i) => of_solid[*i].push(at),
                     End::Keys(_) => skeleton.keyed.push([place(*end).position, at]),
-                    End::World => {}
+                    End::World | End::Hand(_) => {}
                 }
             }
             if matches!(joint.kind, Kind::Distance { .. }) {
