@@ -43,8 +43,6 @@ pub struct SolidState {
     pub force: Memory,
     /// Torque actuator.
     pub torque: Memory,
-    /// Velocity and angular momentum that joints took at the end of the last step, and give back in the next.
-    pub carried: (DVec3, DVec3),
     /// Span of the hold path, for the parts that are not simulated.
     pub hold_span: usize,
     /// A step gave no finite number: the body stands still from then on.
@@ -165,7 +163,6 @@ impl State {
                 momentum: top::angular_momentum(p.rotation, s.start.1, s.inertia),
                 force,
                 torque: Memory::default(),
-                carried: (DVec3::ZERO, DVec3::ZERO),
                 hold_span: 0,
                 quarantined: false,
             });

@@ -3,9 +3,6 @@
 //! Positions (`closing`): forces that act throughout the step, found so that the joints are closed at its end; see
 //! [`mover`] for the scheme and what it keeps. Velocities (`rates`): impulses at the end of the step, so that no joint is
 //! opening there. Both are internal forces and change neither momentum of the whole.
-//!
-//! What those impulses take from the velocities is an error of the scheme, of second order in the step, that changes
-//! sign from step to step: thrown away every time it would cost energy, so most of it is carried into the next step.
 
 mod closing;
 mod forcing;
@@ -57,10 +54,6 @@ pub struct Constraints {
     /// Which bodies have joints.
     jointed: Vec<bool>,
     posed: Vec<bool>,
-    /// Scene time for which rows and factor stand, with the bodies where they are in `stood`: the end of a step is
-    /// mostly the start of the next.
-    stands_at: Option<f64>,
-    stood: Vec<Placement>,
     /// Mean distance from a joint to the middle of its bodies, twice: what openings are measured by.
     link: f64,
 }
@@ -101,7 +94,7 @@ impl Hold {
 }
 
 /// Openings below this share of the mean link, and angles below this (rad), are closed.
-const CLOSED: f64 = 1e-8;
+const CLOSED: f64 = 1e-7;
 
 impl Constraints {
     /// Room for a rig's joints.
@@ -155,8 +148,6 @@ impl Constraints {
             yields: vec![Yield::default(); solids],
             jointed,
             posed,
-            stands_at: None,
-            stood: vec![Placement::IDENTITY; solids],
             link: 2.0 * length / levers.max(1.0),
         }
     }
@@ -179,12 +170,7 @@ impl Constraints {
     }
 
     /// Remembers where the bodies are before they move.
-    pub fn begin(&mut self, state: &mut State) {
-        for s in &mut state.solids {
-            s.velocity += s.carried.0;
-            s.momentum += s.carried.1;
-            s.carried = (DVec3::ZERO, DVec3::ZERO);
-        }
+    pub fn begin(&mut self, state: &State) {
         self.before.clear();
         self.before.extend_from_slice(&state.solids);
     }
@@ -204,13 +190,10 @@ pub fn constrain(
     if h <= 0.0 {
         return true;
     }
-    let stands = c.stands_at == Some(from)
-        && c.stood.iter().zip(&c.before).all(|(stood, before)| *stood == before.placement());
-    c.stands_at = None;
     c.hold(rig, state, from, to);
     c.set_out(rig, state, h);
     c.soften(rig, state, &work.drives, h);
-    let mut closed = c.close(rig, stands);
+    let mut closed = c.close(rig);
     if closed {
         c.arrive(rig, state, h);
     } else if whatever {
@@ -226,10 +209,6 @@ pub fn constrain(
             *s = SolidState { quarantined: true, velocity: DVec3::ZERO, momentum: DVec3::ZERO, ..*before };
             finite = false;
         }
-    }
-    if finite {
-        c.stands_at = Some(to);
-        c.stood.iter_mut().zip(&state.solids).for_each(|(p, s)| *p = s.placement());
     }
     closed && finite
 }

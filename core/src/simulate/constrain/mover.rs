@@ -21,6 +21,7 @@
 //! A body with an actuator moves by its exact response (see [`crate::dynamics::response`]) and yields by it, too: less
 //! the stiffer it is.
 
+use crate::actuator::Memory;
 use crate::assemble::Mobility;
 use crate::dynamics::top::Axes;
 use crate::rig::Solid;
@@ -102,6 +103,21 @@ impl Mover {
         };
         let per_mass = if moves { 1.0 / solid.mass } else { 0.0 };
         let shifts = yields.shift.0 * per_mass;
+        // A guess of where it ends: it goes on as it did in the step before.
+        let trend = |memory: &Memory, now: DVec3| match memory.step_before > 0.0 {
+            true => (now - memory.momentum_before) * (0.5 * h / memory.step_before),
+            false => DVec3::ZERO,
+        };
+        let half = before.velocity + trend(&before.force, before.velocity * solid.mass) * per_mass;
+        let spin = before.momentum + trend(&before.torque, before.momentum);
+        let axes = Axes::new(before.orientation, per_moments);
+        let (mut guess, mut turned) = (before.position + half * h, axes.scale(spin, per_moments) * h);
+        if !moves {
+            guess = free.position;
+        }
+        if !turns {
+            turned = turn;
+        }
         Mover {
             position: before.position,
             orientation: before.orientation,
@@ -116,18 +132,10 @@ impl Mover {
             h,
             base: turn,
             mobility: Mobility { shift: shifts, turn: DMat3::ZERO },
-            turned: turn,
-            end_position: before.position + shift,
-            end_orientation: free.orientation,
+            turned,
+            end_position: guess,
+            end_orientation: turn_quat(turned) * before.orientation,
         }
-    }
-
-    /// Guesses where it ends under `force` and `torque`, with what is known at the start.
-    #[inline]
-    pub fn guess(&mut self, force: DVec3, torque: DVec3) {
-        let axes = Axes::new(self.orientation, self.per_moments);
-        self.turned = self.turn + axes.scale(torque, self.per_moments) * self.yields.turn.0;
-        self.place(force);
     }
 
     /// Holds lever and inertia of where it is now; `slope` is that of the torque as it turns, counted if `steep`.

@@ -12,16 +12,11 @@ use crate::simulate::State;
 use crate::solve::MOST;
 use glam::DVec3;
 
-/// Share of what the impulses take that is carried into the next step.
-const CARRIED: f64 = 0.9;
-
 impl Constraints {
     /// Takes away the rates at which joints open, at scene time `to`.
     pub(super) fn settle_rates(&mut self, rig: &Rig, state: &mut State, to: f64, h: f64) {
-        let mut firm = true;
         for (j, joint) in rig.joints.iter().enumerate() {
             let hold = &self.holds[j];
-            firm &= hold.active && !hold.is_soft && !joint.kind.one_sided();
             if !hold.active {
                 self.rows[j].count = 0;
                 continue;
@@ -63,12 +58,9 @@ impl Constraints {
                 continue;
             }
             let (push, twist) = self.forces[i];
-            let change = push * self.mobility[i].shift;
-            let twist = if rig.solids[i].simulate.orientation() { twist } else { DVec3::ZERO };
-            s.velocity += change;
-            s.momentum += twist;
-            if firm {
-                s.carried = (-change * CARRIED, -twist * CARRIED);
+            s.velocity += push * self.mobility[i].shift;
+            if rig.solids[i].simulate.orientation() {
+                s.momentum += twist;
             }
         }
         self.note_pulls(rig, state, &self.wanted, h);
