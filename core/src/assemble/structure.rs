@@ -93,37 +93,21 @@ impl Structure {
             matrix.rows[j] = n;
             let block = &mut matrix.diagonal[j];
             for row in &mut block[..n] {
-                row[..n].fill(0.0);
+                *row = [0.0; MOST];
             }
             for (e, body) in self.ends[j].iter().enumerate() {
                 let Some(body) = *body else { continue };
-                for r in 0..n {
-                    let moved = mobility[body].apply(&rows.on[e][r]);
-                    for c in 0..=r {
-                        block[r][c] += moved.rate(rows.on[e][c].linear, rows.on[e][c].angular);
-                    }
-                }
-            }
-            for r in 0..n {
-                for c in 0..r {
-                    block[c][r] = block[r][c];
-                }
+                couple(block, (rows, e), (rows, e), &mobility[body]);
             }
         }
         for (k, &(i, j)) in self.pairs.iter().enumerate() {
-            let (n, m) = (rows[i].count, rows[j].count);
             let block = &mut matrix.coupling[k];
-            for row in &mut block[..n] {
-                row[..m].fill(0.0);
+            for row in &mut block[..rows[i].count] {
+                *row = [0.0; MOST];
             }
             for &(ei, ej) in &self.shared[k] {
                 let Some(body) = self.ends[i][ei] else { continue };
-                for c in 0..m {
-                    let moved = mobility[body].apply(&rows[j].on[ej][c]);
-                    for r in 0..n {
-                        block[r][c] += moved.rate(rows[i].on[ei][r].linear, rows[i].on[ei][r].angular);
-                    }
-                }
+                couple(block, (&rows[i], ei), (&rows[j], ej), &mobility[body]);
             }
         }
     }
@@ -141,4 +125,47 @@ impl Structure {
             }
         }
     }
+}
+
+/// Adds what two joints do to each other through one body: each row of one with each of the other.
+#[inline]
+fn couple(
+    block: &mut [[f64; MOST]; MOST],
+    (a, ea): (&Rows, usize),
+    (b, eb): (&Rows, usize),
+    mobility: &Mobility,
+) {
+    let (mut rows, mut columns) = (0, 0);
+    if a.point && b.point {
+        // Points move as the body does: (r x e_i) . W (s x e_j) = e_i . (W (s x e_j) x r), and both along e_i only if i = j.
+        let (on_a, on_b) = (&a.on[ea], &b.on[eb]);
+        let lever = lever_of(on_a);
+        let shift = on_a[0].linear.x * on_b[0].linear.x * mobility.shift;
+        for c in 0..3 {
+            let column = (mobility.turn * on_b[c].angular).cross(lever);
+            for r in 0..3 {
+                block[r][c] += column[r];
+            }
+            block[c][c] += shift;
+        }
+        (rows, columns) = (3, 3);
+    }
+    for c in 0..b.count {
+        let first = if c < columns { rows } else { 0 };
+        if first == a.count {
+            continue;
+        }
+        let row = &b.on[eb][c];
+        let moved = mobility.apply(row);
+        for r in first..a.count {
+            block[r][c] += moved.rate(a.on[ea][r].linear, a.on[ea][r].angular);
+        }
+    }
+}
+
+/// The lever of a point whose rows turn as `lever x axis`.
+#[inline]
+fn lever_of(on: &[Row; MOST]) -> DVec3 {
+    // x cross y is z: (r x e_x) = (0, r_z, -r_y), (r x e_y) = (-r_z, 0, r_x).
+    DVec3::new(on[1].angular.z, -on[0].angular.z, on[0].angular.y)
 }

@@ -55,6 +55,8 @@ pub struct Row {
 pub struct Rows {
     /// How many are in use.
     pub count: usize,
+    /// The first three are a point on a point, along the axes of the world.
+    pub point: bool,
     /// How far each is from closed: scene units or radians.
     pub error: [f64; 6],
     /// Derivatives by the first and the second body.
@@ -63,7 +65,7 @@ pub struct Rows {
 
 impl Default for Rows {
     fn default() -> Self {
-        Rows { count: 0, error: [0.0; 6], on: [[Row::default(); 6]; 2] }
+        Rows { count: 0, point: false, error: [0.0; 6], on: [[Row::default(); 6]; 2] }
     }
 }
 
@@ -78,6 +80,14 @@ impl Rows {
     /// end.
     pub fn between(joint: &Joint, a: &Side, b: &Side, aim: &Aim, measure: Measure) -> Rows {
         let mut rows = Rows::default();
+        rows.set(joint, a, b, aim, measure);
+        rows
+    }
+
+    /// [`Self::between`] in place of the rows there are.
+    pub fn set(&mut self, joint: &Joint, a: &Side, b: &Side, aim: &Aim, measure: Measure) {
+        let rows = self;
+        (rows.count, rows.point) = (0, false);
         match joint.kind {
             Kind::Directions(locked) => rows.directions(locked, a, b, measure),
             Kind::Distance { least, most } => rows.distance(least, most, a, b, aim.upper),
@@ -111,7 +121,32 @@ impl Rows {
                 (0..3).for_each(|k| rows.rotation(b.axes.col(k).dot(error), b.axes.col(k)));
             }
         }
-        rows
+    }
+
+    /// The errors of locked directions alone, rotations as products, and how many there are.
+    #[inline]
+    pub fn errors(locked: [bool; 6], a: &Side, b: &Side) -> ([f64; 6], usize) {
+        let (mut errors, mut count) = ([0.0; 6], 0);
+        let apart = b.point - a.point;
+        if locked[0] && locked[1] && locked[2] {
+            (errors[0], errors[1], errors[2], count) = (apart.x, apart.y, apart.z, 3);
+        } else {
+            for k in (0..3).filter(|k| locked[*k]) {
+                errors[count] = a.axes.col(k).dot(apart);
+                count += 1;
+            }
+        }
+        if locked[3] {
+            for k in 0..3 {
+                errors[count + k] = a.axes.col((k + 2) % 3).dot(b.axes.col((k + 1) % 3));
+            }
+            count += 3;
+        } else if locked[5] {
+            errors[count] = -a.axes.z_axis.dot(b.axes.x_axis);
+            errors[count + 1] = a.axes.y_axis.dot(b.axes.x_axis);
+            count += 2;
+        }
+        (errors, count)
     }
 
     /// Largest opening in scene units, and largest angle (rad); what is within its range is not open.
@@ -150,9 +185,14 @@ impl Rows {
         if locked[0] && locked[1] && locked[2] && measure == Measure::Products {
             // A point on a point is one along any axes: those of the world turn with nothing. Where they are apart, this
             // is their slope but for the gap: what acts on both at one point turns the pair by nothing.
-            for t in DVec3::AXES {
-                self.translation(t, t.dot(apart), a, b);
+            self.point = true;
+            let lever = a.lever + apart;
+            for (k, t) in DVec3::AXES.into_iter().enumerate() {
+                self.error[k] = apart[k];
+                self.on[0][k] = Row { linear: -t, angular: t.cross(lever) };
+                self.on[1][k] = Row { linear: t, angular: b.lever.cross(t) };
             }
+            self.count = 3;
         } else {
             for k in (0..3).filter(|k| locked[*k]) {
                 let t = a.axes.col(k);

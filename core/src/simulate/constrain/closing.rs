@@ -118,7 +118,7 @@ impl Constraints {
                 // What is still open is not part of the lever.
                 a.lever -= b.point - a.point;
             }
-            self.rows[j] = Rows::between(joint, &a, &b, &hold.to, Measure::Products);
+            self.rows[j].set(joint, &a, &b, &hold.to, Measure::Products);
             if self.steep {
                 let rows = &self.rows[j];
                 for (e, late) in [(0, late_a), (1, late_b)] {
@@ -142,9 +142,9 @@ impl Constraints {
             self.mobility[i] = mover.mobility();
         }
         self.structure.fill(&mut self.matrix, &self.rows, &self.mobility);
-        for (j, hold) in self.holds.iter().enumerate().filter(|(_, h)| h.is_soft && h.active) {
+        for (j, _) in self.holds.iter().enumerate().filter(|(_, h)| h.is_soft && h.active) {
             for r in 0..self.rows[j].count {
-                self.matrix.diagonal[j][r][r] += hold.soft[r].give();
+                self.matrix.diagonal[j][r][r] += self.softs[j][r].give();
             }
         }
         self.factor.factor(&self.matrix);
@@ -193,7 +193,7 @@ impl Constraints {
             let hold = &mut self.holds[j];
             if hold.is_soft && hold.on {
                 for r in 0..self.rows[j].count {
-                    changed |= hold.soft[r].spend(&mut self.multipliers[j][r]);
+                    changed |= self.softs[j][r].spend(&mut self.multipliers[j][r]);
                 }
                 continue;
             }
@@ -259,7 +259,9 @@ impl Constraints {
             }
             let a = hold.start[0].mix(&hold.end[0], late[0]);
             let b = hold.start[1].mix(&hold.end[1], late[1]);
-            let rows = Rows::between(joint, &a, &b, &hold.to, Measure::Products);
+            // Its rows are not needed any more where they are.
+            let rows = &mut self.rows[j];
+            rows.set(joint, &a, &b, &hold.to, Measure::Products);
             for e in 0..2 {
                 let Some(body) = ends[e] else { continue };
                 for r in 0..rows.count {
@@ -309,10 +311,22 @@ impl Constraints {
                 sum += apart.x + apart.y + apart.z;
                 continue;
             }
+            if let (Kind::Directions(locked), false) = (joint.kind, hold.is_soft) {
+                let (errors, count) = Rows::errors(locked, &hold.end[0], &hold.end[1]);
+                let mut open = (0.0_f64, 0.0_f64);
+                for (r, e) in errors[..count].iter().enumerate() {
+                    sum += e;
+                    if r < hold.translations { open.0 = open.0.max(e.abs()) } else { open.1 = open.1.max(e.abs()) }
+                }
+                *wanted = errors.map(|e| -e);
+                self.open[j] = open;
+                worst = (worst.0.max(open.0), worst.1.max(open.1));
+                continue;
+            }
             let mut rows = Rows::between(joint, &hold.end[0], &hold.end[1], &hold.to, Measure::Products);
             if hold.is_soft {
                 for r in 0..rows.count {
-                    rows.error[r] = hold.soft[r].residual(rows.error[r], self.multipliers[j][r]);
+                    rows.error[r] = self.softs[j][r].residual(rows.error[r], self.multipliers[j][r]);
                 }
             }
             let translations = joint.kind.translations().min(rows.count);
@@ -325,7 +339,7 @@ impl Constraints {
             *wanted = rows.error.map(|e| -e);
             if hold.is_soft {
                 for r in 0..rows.count {
-                    wanted[r] *= hold.soft[r].unscale();
+                    wanted[r] *= self.softs[j][r].unscale();
                 }
                 self.open[j] = (0.0, 0.0);
             } else {

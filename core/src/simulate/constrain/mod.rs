@@ -36,6 +36,8 @@ pub struct Constraints {
     movers: Vec<Mover>,
     mobility: Vec<Mobility>,
     holds: Vec<Hold>,
+    /// Springs, row by row.
+    softs: Vec<[Soft; MOST]>,
     rows: Vec<Rows>,
     multipliers: Vec<[f64; MOST]>,
     wanted: Vec<[f64; MOST]>,
@@ -71,8 +73,7 @@ struct Hold {
     active: bool,
     /// Holds at all: switched on, and not broken.
     on: bool,
-    /// Its spring, if it has one, row by row.
-    soft: [Soft; MOST],
+    /// Is a spring.
     is_soft: bool,
     /// How many of its rows are translations.
     translations: usize,
@@ -136,6 +137,7 @@ impl Constraints {
             movers: Vec::with_capacity(solids),
             mobility: vec![Mobility::NONE; solids],
             holds: vec![Hold::default(); rig.joints.len()],
+            softs: vec![[Soft::default(); MOST]; rig.joints.len()],
             rows: vec![Rows::default(); rig.joints.len()],
             multipliers: vec![[0.0; MOST]; rig.joints.len()],
             wanted: vec![[0.0; MOST]; rig.joints.len()],

@@ -6,7 +6,7 @@
 use super::Constraints;
 use crate::assemble::Mobility;
 use crate::dynamics::top;
-use crate::joint::{End, Measure, Rows};
+use crate::joint::{End, Measure};
 use crate::rig::Rig;
 use crate::simulate::State;
 use crate::solve::MOST;
@@ -21,7 +21,7 @@ impl Constraints {
                 self.rows[j].count = 0;
                 continue;
             }
-            self.rows[j] = Rows::between(joint, &hold.end[0], &hold.end[1], &hold.to, Measure::Products);
+            self.rows[j].set(joint, &hold.end[0], &hold.end[1], &hold.to, Measure::Products);
         }
         for (i, s) in state.solids.iter().enumerate() {
             let b = &self.bodies[i];
@@ -44,9 +44,9 @@ impl Constraints {
             self.prepare_rates(rig, state, to);
             self.factor.solve(&mut self.wanted);
         }
-        for (j, hold) in self.holds.iter().enumerate().filter(|(_, h)| h.is_soft && h.active) {
+        for (j, _) in self.holds.iter().enumerate().filter(|(_, h)| h.is_soft && h.active) {
             for r in 0..self.rows[j].count {
-                if hold.soft[r].is_spent() {
+                if self.softs[j][r].is_spent() {
                     self.wanted[j][r] = self.multipliers[j][r] * h;
                 }
             }
@@ -88,9 +88,9 @@ impl Constraints {
                     rows.on[0][r].rate(rates[0].0, rates[0].1) + rows.on[1][r].rate(rates[1].0, rates[1].1);
                 self.wanted[j][r] = -rate;
                 if hold.is_soft {
-                    let (give, aim) = hold.soft[r].rate();
+                    let (give, aim) = self.softs[j][r].rate();
                     self.matrix.diagonal[j][r][r] +=
-                        if hold.soft[r].is_spent() { 1e12 * self.matrix.diagonal[j][r][r] } else { give };
+                        if self.softs[j][r].is_spent() { 1e12 * self.matrix.diagonal[j][r][r] } else { give };
                     self.wanted[j][r] += aim;
                 }
             }

@@ -175,7 +175,7 @@ impl Constraints {
                     spent: false,
                 };
             }
-            self.holds[j].soft = soft;
+            self.softs[j] = soft;
         }
     }
 
@@ -190,7 +190,7 @@ impl Constraints {
                 }
                 let memory = &mut state.solids[solid].torque;
                 memory.action = pull;
-                memory.saturated = self.holds[j].soft[..3].iter().any(Soft::is_spent);
+                memory.saturated = self.softs[j][..3].iter().any(Soft::is_spent);
                 memory.note();
             }
         }
