@@ -79,7 +79,7 @@ fn an_isolated_chain_keeps_its_momenta() {
         }
         println!("{kind:?}: momenta {worst:.1e} relative over 10,000 steps, joints open {open:.1e}");
         assert!(worst < 1e-9, "{worst}");
-        assert!(open < 1e-8, "{open}");
+        assert!(open < 1e-6, "{open}");
     }
 }
 
@@ -98,7 +98,7 @@ fn a_hanging_chain_keeps_its_energy() {
         open = open.max(largest(&work));
     }
     println!("10 links, 10 s: energy within {:.3} %, joints open {open:.1e}", worst * 100.0);
-    assert!(worst < 0.015, "energy off by {worst}");
+    assert!(worst < 0.005, "energy off by {worst}");
     assert!(open < 1e-6);
 }
 
@@ -255,7 +255,7 @@ fn long_and_heavy_chains_neither_open_nor_explode() {
         }
         let scale = rig.solids.iter().map(|s| s.mass).sum::<f64>() * 9.81 * links as f64 * 0.5;
         println!("{links} links, {load} kg: open {open:.1e}, energy gained {:.1e}", most / scale);
-        assert!(open < 1e-8, "{links} links, {load} kg open by {open}");
+        assert!(open < 1e-6, "{links} links, {load} kg open by {open}");
         assert!(most < 0.01 * scale, "{links} links, {load} kg gained {} of the energy", most / scale);
     }
 }

@@ -1,9 +1,9 @@
 //! Positions: the forces with which all joints are closed at the end of the step.
 //!
 //! The forces of the step before and the free motion tell about where the bodies end. There the rows are taken and held,
-//! forces are sought along them (one factorisation, a solve per round), and the bodies follow in proportion. Where a round
-//! closes too little, the rows are taken anew from where the bodies have come to. Rows that moved with every round would
-//! seem better, but in long chains of hinges forces are sensitive without bounds, and would never settle.
+//! forces are sought along them (one factorisation, a solve per round), and the bodies follow in proportion. Rows that moved
+//! with every round would seem better, but forces in long chains of hinges are sensitive without bounds, and would never
+//! settle. Where rounds stop closing, the step is too long, and is given up.
 //!
 //! Ranges (ropes, limits) hold only one way: those that are past their end get a row, those that would have to pull lose
 //! it. Springs give way by what they are (`soft`).
@@ -11,7 +11,7 @@
 // Rows and columns are the mathematics here; iterators would hide them.
 #![allow(clippy::needless_range_loop)]
 
-use super::{CLOSED, Constraints, end_axes};
+use super::{CLOSED, Constraints, Memo, end_axes};
 use crate::joint::{Kind, Measure, Rows, Side};
 use crate::rig::Rig;
 use crate::solve::MOST;
@@ -23,11 +23,14 @@ const MOST_ROUNDS: usize = 24;
 /// Openings (shares of the mean link) and angles (rad) that rounds no longer close are closed below this.
 const GOOD: f64 = 5e-7;
 
-/// A round that leaves more than this share open has the wrong matrix.
-const SLOW: f64 = 0.15;
+/// A round that leaves more than this share open is slow.
+const SLOW: f64 = 0.5;
 
-/// Rounds that make it worse with a fresh matrix, until the step is given up.
-const MOST_WORSE: usize = 3;
+/// Slow rounds until the step is given up.
+const MOST_SLOW: usize = 5;
+
+/// A trend carries at most this far.
+const MOST_TREND: f64 = 2.0;
 
 /// How often ranges are let go or caught in one step.
 const MOST_CHANGES: usize = 4;
@@ -42,8 +45,7 @@ impl Constraints {
         self.place_ends(); // where the movers guess
         self.hold_levers(rig);
         self.multipliers.fill([0.0; MOST]);
-        let (mut last, mut best, mut worse, mut changes) = (f64::INFINITY, f64::INFINITY, 0, 0);
-        let mut held = 0;
+        let (mut last, mut slow, mut changes) = (f64::INFINITY, 0, 0);
         for round in 0..=MOST_ROUNDS {
             self.follow();
             let open = self.residuals(rig);
@@ -54,7 +56,7 @@ impl Constraints {
             if open.0 <= CLOSED * self.link && open.1 <= CLOSED {
                 if changes < MOST_CHANGES && self.change_ranges(rig) {
                     changes += 1;
-                    (last, best) = (f64::INFINITY, f64::INFINITY);
+                    last = f64::INFINITY;
                     self.hold_levers(rig);
                     continue;
                 }
@@ -65,27 +67,42 @@ impl Constraints {
                     // As near as numbers come: forces in long chains of hinges are sensitive without bounds.
                     return true;
                 }
-                if held > 0 && size > best {
-                    worse += 1;
-                    if worse > MOST_WORSE {
-                        return false;
-                    }
+                slow += 1;
+                if slow > MOST_SLOW || size > last {
+                    return false;
                 }
-                self.hold_levers(rig);
-                held += 1;
-                self.follow();
-                self.residuals(rig);
             }
-            best = best.min(size);
+            self.advance(last.is_finite());
             last = size;
-            self.factor.solve(&mut self.wanted);
-            for (multipliers, change) in self.multipliers.iter_mut().zip(&self.wanted) {
+        }
+        false
+    }
+
+    /// Changes the multipliers by what `wanted` tells. With a `trend`, by what the change before left undone, too: what
+    /// closes by the same share every time is closed at once (Anderson 1965, one step back).
+    fn advance(&mut self, trend: bool) {
+        let Memo { wanted, change, step } = &mut self.memo;
+        let (mut along, mut size) = (0.0, 0.0);
+        if trend {
+            for (now, before) in self.wanted.iter().zip(wanted.iter()) {
                 for r in 0..MOST {
-                    multipliers[r] += change[r];
+                    let less = now[r] - before[r];
+                    along += now[r] * less;
+                    size += less * less;
                 }
             }
         }
-        false
+        let share = if size > 0.0 { (along / size).clamp(-MOST_TREND, MOST_TREND) } else { 0.0 };
+        wanted.copy_from_slice(&self.wanted);
+        self.factor.solve(&mut self.wanted);
+        for (j, multipliers) in self.multipliers.iter_mut().enumerate() {
+            for r in 0..MOST {
+                let now = self.wanted[j][r];
+                let by = now - share * (step[j][r] + now - change[j][r]);
+                multipliers[r] += by;
+                (step[j][r], change[j][r]) = (by, now);
+            }
+        }
     }
 
     /// Moves the bodies by the multipliers there are.
@@ -316,7 +333,11 @@ impl Constraints {
                 let mut open = (0.0_f64, 0.0_f64);
                 for (r, e) in errors[..count].iter().enumerate() {
                     sum += e;
-                    if r < hold.translations { open.0 = open.0.max(e.abs()) } else { open.1 = open.1.max(e.abs()) }
+                    if r < hold.translations {
+                        open.0 = open.0.max(e.abs())
+                    } else {
+                        open.1 = open.1.max(e.abs())
+                    }
                 }
                 *wanted = errors.map(|e| -e);
                 self.open[j] = open;

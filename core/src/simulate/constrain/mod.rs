@@ -29,6 +29,8 @@ use soft::Soft;
 pub struct Constraints {
     assembly: Assembly,
     bodies: Vec<Body>,
+    /// Where bodies came to on their own.
+    free: Vec<Placement>,
     structure: Structure,
     matrix: BlockMatrix,
     factor: BlockCholesky,
@@ -41,6 +43,7 @@ pub struct Constraints {
     rows: Vec<Rows>,
     multipliers: Vec<[f64; MOST]>,
     wanted: Vec<[f64; MOST]>,
+    memo: Memo,
     forces: Vec<(DVec3, DVec3)>,
     open: Vec<(f64, f64)>,
     /// How hard each body is pulled apart by its joints: force times lever.
@@ -58,6 +61,21 @@ pub struct Constraints {
     posed: Vec<bool>,
     /// Mean distance from a joint to the middle of its bodies, twice: what openings are measured by.
     link: f64,
+}
+
+/// What the round before wanted, what the solver made of it, and by how much multipliers changed.
+#[derive(Clone, Debug)]
+struct Memo {
+    wanted: Vec<[f64; MOST]>,
+    change: Vec<[f64; MOST]>,
+    step: Vec<[f64; MOST]>,
+}
+
+impl Memo {
+    fn new(joints: usize) -> Memo {
+        let none = vec![[0.0; MOST]; joints];
+        Memo { wanted: none.clone(), change: none.clone(), step: none }
+    }
 }
 
 /// One joint during a step.
@@ -130,6 +148,7 @@ impl Constraints {
         Constraints {
             assembly: Assembly::new(&rig.joints, solids),
             bodies,
+            free: vec![Placement::IDENTITY; solids],
             factor: BlockCholesky::new(&matrix),
             matrix,
             structure,
@@ -141,6 +160,7 @@ impl Constraints {
             rows: vec![Rows::default(); rig.joints.len()],
             multipliers: vec![[0.0; MOST]; rig.joints.len()],
             wanted: vec![[0.0; MOST]; rig.joints.len()],
+            memo: Memo::new(rig.joints.len()),
             forces: vec![(DVec3::ZERO, DVec3::ZERO); solids],
             open: vec![(0.0, 0.0); rig.joints.len()],
             stretches: vec![0.0; solids],

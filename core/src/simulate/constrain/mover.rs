@@ -16,7 +16,7 @@
 //!
 //! `r'` and `I'` hang on where the body ends. They are taken from a guess and held while forces are sought, so that
 //! bodies answer to forces in proportion; the torque's slope as the lever turns on from the guess (`slope`) is part of
-//! that proportion. A guess that was poor is made anew.
+//! that proportion.
 //!
 //! A body with an actuator moves by its exact response (see [`crate::dynamics::response`]) and yields by it, too: less
 //! the stiffer it is.
