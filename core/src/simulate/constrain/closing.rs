@@ -33,7 +33,7 @@ const MOST_SLOW: usize = 5;
 const MOST_TREND: f64 = 2.0;
 
 /// How often ranges are let go or caught in one step.
-const MOST_CHANGES: usize = 4;
+const MOST_CHANGES: usize = 12;
 
 /// Bodies are held back by the pull of joints where that is more than this share of their inertia, per step squared.
 const STEEP: f64 = 0.02;
@@ -54,7 +54,7 @@ impl Constraints {
                 return false;
             }
             if open.0 <= CLOSED * self.link && open.1 <= CLOSED {
-                if changes < MOST_CHANGES && self.change_ranges(rig) {
+                if changes < MOST_CHANGES && self.change_ranges(rig, changes < MOST_CHANGES / 3) {
                     changes += 1;
                     last = f64::INFINITY;
                     self.hold_levers(rig);
@@ -203,8 +203,8 @@ impl Constraints {
         }
     }
 
-    /// Lets go of ranges that would have to pull and catches those past their end; whether there were any.
-    fn change_ranges(&mut self, rig: &Rig) -> bool {
+    /// Catches ranges past their end and, while `let_go`, lets go of those that would have to pull; whether there were any.
+    fn change_ranges(&mut self, rig: &Rig, let_go: bool) -> bool {
         let mut changed = false;
         for (j, joint) in rig.joints.iter().enumerate() {
             let hold = &mut self.holds[j];
@@ -218,7 +218,7 @@ impl Constraints {
                 continue;
             }
             if hold.active {
-                if self.multipliers[j][0] > 0.0 {
+                if let_go && self.multipliers[j][0] > 0.0 {
                     (hold.active, self.multipliers[j]) = (false, [0.0; MOST]);
                     changed = true;
                 }

@@ -14,7 +14,7 @@ mod soft;
 pub use mover::Yield;
 pub use pose::assemble;
 
-use super::{JointState, SolidState, State, Workspace};
+use super::{SolidState, State, Workspace};
 use crate::assemble::{Assembly, Body, Mobility, Structure};
 use crate::joint::{Aim, End, Joint, Kind, Rows, Side};
 use crate::rig::Rig;
@@ -93,6 +93,10 @@ struct Hold {
     on: bool,
     /// Is a spring.
     is_soft: bool,
+    /// Can be switched, or break.
+    changes: bool,
+    /// Is held to something that moves, or to an end of a range.
+    aims: bool,
     /// How many of its rows are translations.
     translations: usize,
     /// Origin and axes of its frames, in their ends.
@@ -103,6 +107,25 @@ struct Hold {
 }
 
 impl Hold {
+    fn new(joint: &Joint) -> Hold {
+        let holds = &joint.holds;
+        let mut hold = Hold {
+            point: joint.kind == Kind::UNIVERSAL,
+            translations: joint.kind.translations(),
+            is_soft: joint.spring.is_some() || matches!(joint.kind, Kind::Pose(_)),
+            aims: !matches!(joint.kind, Kind::Directions(_) | Kind::Track),
+            changes: holds.on.is_some() || holds.most_force.is_finite() || holds.most_torque.is_finite(),
+            ..Hold::default()
+        };
+        hold.frame_at(&joint.frames);
+        hold
+    }
+
+    fn frame_at(&mut self, frames: &[Placement; 2]) {
+        self.place = [frames[0].position, frames[1].position];
+        self.frame = [DMat3::from_quat(frames[0].rotation), DMat3::from_quat(frames[1].rotation)];
+    }
+
     /// Where one of its frames is, with its end at `position` and turned like this.
     #[inline]
     fn side(&self, e: usize, position: DVec3, axes: &DMat3) -> Side {
@@ -155,7 +178,7 @@ impl Constraints {
             before: Vec::with_capacity(solids),
             movers: Vec::with_capacity(solids),
             mobility: vec![Mobility::NONE; solids],
-            holds: vec![Hold::default(); rig.joints.len()],
+            holds: rig.joints.iter().map(Hold::new).collect(),
             softs: vec![[Soft::default(); MOST]; rig.joints.len()],
             rows: vec![Rows::default(); rig.joints.len()],
             multipliers: vec![[0.0; MOST]; rig.joints.len()],
@@ -242,40 +265,34 @@ impl Constraints {
             *axes = DMat3::from_quat(s.orientation);
         }
         for (j, joint) in rig.joints.iter().enumerate() {
-            let memory = &mut state.joints[j];
-            let on = !memory.broken && joint.holds.on.as_ref().is_none_or(|on| on.at(to) > 0.5);
-            let ends = joint.ends.map(|end| place(rig, end, &self.before, from));
-            if on && !memory.on && joint.holds.grab {
-                memory.grabbed = Some(ends[1].to(&ends[0].then(&joint.frames[0])));
-            }
-            if !on {
-                memory.multipliers = [0.0; MOST];
-            }
-            memory.on = on;
-            let frames = memory.frames(joint);
             let hold = &mut self.holds[j];
-            hold.on = on;
-            hold.point = joint.kind == Kind::UNIVERSAL;
-            hold.translations = joint.kind.translations();
-            hold.is_soft = joint.spring.is_some() || matches!(joint.kind, Kind::Pose(_));
-            hold.place = [frames[0].position, frames[1].position];
-            hold.frame = [DMat3::from_quat(frames[0].rotation), DMat3::from_quat(frames[1].rotation)];
+            hold.on = true;
+            if hold.changes {
+                let memory = &mut state.joints[j];
+                let on = !memory.broken && joint.holds.on.as_ref().is_none_or(|on| on.at(to) > 0.5);
+                if on && !memory.on && joint.holds.grab {
+                    let ends = joint.ends.map(|end| place(rig, end, &self.before, from));
+                    memory.grabbed = Some(ends[1].to(&ends[0].then(&joint.frames[0])));
+                }
+                memory.on = on;
+                hold.on = on;
+                hold.frame_at(&[joint.frames[0], memory.grabbed.unwrap_or(joint.frames[1])]);
+            }
             for (e, end) in joint.ends.iter().enumerate() {
                 match end {
-                    End::Solid(s) => {
-                        hold.start[e] = hold.side(e, self.before[*s].position, &self.axes[*s]);
-                        hold.end[e] = hold.start[e];
-                    }
+                    End::Solid(s) => hold.start[e] = hold.side(e, self.before[*s].position, &self.axes[*s]),
                     other => {
-                        let now = ends[e];
+                        let now = place(rig, *other, &[], from);
                         hold.start[e] = hold.side(e, now.position, &DMat3::from_quat(now.rotation));
                         let then = place(rig, *other, &[], to);
                         hold.end[e] = hold.side(e, then.position, &DMat3::from_quat(then.rotation));
                     }
                 }
             }
-            hold.from = aim(rig, joint, state, from, false);
-            hold.to = aim(rig, joint, state, to, true);
+            if hold.aims {
+                hold.from = aim(rig, joint, state, from, false);
+                hold.to = aim(rig, joint, state, to, true);
+            }
             self.multipliers[j] = state.joints[j].multipliers;
         }
     }
@@ -346,13 +363,6 @@ fn place(rig: &Rig, end: End, solids: &[SolidState], time: f64) -> Placement {
         End::Solid(s) => solids[s].placement(),
         End::Keys(p) => rig.paths[p].placement(time),
         End::Hand(h) => rig.hands[h].at(time),
-    }
-}
-
-impl JointState {
-    /// The joint's frames, as grabbed or as they were.
-    fn frames(&self, joint: &Joint) -> [Placement; 2] {
-        [joint.frames[0], self.grabbed.unwrap_or(joint.frames[1])]
     }
 }
 
