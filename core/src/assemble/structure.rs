@@ -22,12 +22,12 @@ impl Mobility {
     pub const NONE: Mobility = Mobility { shift: 0.0, turn: DMat3::ZERO };
 
     /// Of a body with these inverse masses, in the metric of mass.
-    #[inline]
+    #[inline(always)]
     pub fn of(per_mass: f64, rotation: DQuat, per_inertia: DVec3) -> Mobility {
         Mobility { shift: per_mass, turn: Axes::new(rotation, per_inertia).matrix(per_inertia) }
     }
 
-    #[inline]
+    #[inline(always)]
     fn apply(&self, row: &Row) -> Row {
         Row { linear: row.linear * self.shift, angular: self.turn * row.angular }
     }
@@ -87,6 +87,7 @@ impl Structure {
     }
 
     /// Makes the matrix `J W J^T`.
+    #[inline(always)]
     pub fn fill(&self, matrix: &mut BlockMatrix, rows: &[Rows], mobility: &[Mobility]) {
         for (j, rows) in rows.iter().enumerate() {
             let n = rows.count;
@@ -113,6 +114,7 @@ impl Structure {
     }
 
     /// `J^T` of the multipliers: force and torque on each body, added to what is there.
+    #[inline(always)]
     pub fn spread(&self, rows: &[Rows], multipliers: &[[f64; MOST]], forces: &mut [(DVec3, DVec3)]) {
         for (j, rows) in rows.iter().enumerate() {
             for (e, body) in self.ends[j].iter().enumerate() {
@@ -128,7 +130,7 @@ impl Structure {
 }
 
 /// Adds what two joints do to each other through one body: each row of one with each of the other.
-#[inline]
+#[inline(always)]
 fn couple(
     block: &mut [[f64; MOST]; MOST],
     (a, ea): (&Rows, usize),
@@ -150,11 +152,11 @@ fn couple(
         }
         (rows, columns) = (3, 3);
     }
+    if a.count == rows && b.count == columns {
+        return;
+    }
     for c in 0..b.count {
         let first = if c < columns { rows } else { 0 };
-        if first == a.count {
-            continue;
-        }
         let row = &b.on[eb][c];
         let moved = mobility.apply(row);
         for r in first..a.count {
@@ -164,7 +166,7 @@ fn couple(
 }
 
 /// The lever of a point whose rows turn as `lever x axis`.
-#[inline]
+#[inline(always)]
 fn lever_of(on: &[Row; MOST]) -> DVec3 {
     // x cross y is z: (r x e_x) = (0, r_z, -r_y), (r x e_y) = (-r_z, 0, r_x).
     DVec3::new(on[1].angular.z, -on[0].angular.z, on[0].angular.y)

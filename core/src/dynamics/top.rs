@@ -45,7 +45,7 @@ pub fn turn(orientation: DQuat, momentum: DVec3, per_inertia: DVec3, dt: f64) ->
 }
 
 /// World angular velocity (rad/s) of a body with world angular momentum `momentum`.
-#[inline]
+#[inline(always)]
 pub fn angular_velocity(orientation: DQuat, momentum: DVec3, per_inertia: DVec3) -> DVec3 {
     Axes::new(orientation, per_inertia).scale(momentum, per_inertia)
 }
@@ -65,14 +65,14 @@ pub struct Axes {
 
 impl Axes {
     /// The axes of `orientation`. Balls and cubes (equal `moments`, or one over them) need none.
-    #[inline]
+    #[inline(always)]
     pub fn new(orientation: DQuat, moments: DVec3) -> Axes {
         let round = moments.x == moments.y && moments.y == moments.z;
         Axes { world: if round { DMat3::IDENTITY } else { DMat3::from_quat(orientation) }, round }
     }
 
     /// The matrix that multiplies by `factors` along the axes.
-    #[inline]
+    #[inline(always)]
     pub fn matrix(&self, factors: DVec3) -> DMat3 {
         if self.round {
             return DMat3::from_diagonal(factors);
@@ -83,7 +83,7 @@ impl Axes {
     }
 
     /// The world vector `v` multiplied by `factors` along the axes.
-    #[inline]
+    #[inline(always)]
     pub fn scale(&self, v: DVec3, factors: DVec3) -> DVec3 {
         if self.round {
             return v * factors.x;

@@ -85,6 +85,7 @@ impl Rows {
     }
 
     /// [`Self::between`] in place of the rows there are.
+    #[inline(always)]
     pub fn set(&mut self, joint: &Joint, a: &Side, b: &Side, aim: &Aim, measure: Measure) {
         let rows = self;
         (rows.count, rows.point) = (0, false);
@@ -124,7 +125,7 @@ impl Rows {
     }
 
     /// The errors of locked directions alone, rotations as products, and how many there are.
-    #[inline]
+    #[inline(always)]
     pub fn errors(locked: [bool; 6], a: &Side, b: &Side) -> ([f64; 6], usize) {
         let (mut errors, mut count) = ([0.0; 6], 0);
         let apart = b.point - a.point;
@@ -158,6 +159,7 @@ impl Rows {
         (largest(&self.error[..translations]), largest(&self.error[translations..self.count]))
     }
 
+    #[inline(always)]
     fn push(&mut self, error: f64, on_a: Row, on_b: Row) {
         self.error[self.count] = error;
         self.on[0][self.count] = on_a;
@@ -165,12 +167,14 @@ impl Rows {
         self.count += 1;
     }
 
+    #[inline(always)]
     fn rotation(&mut self, error: f64, angular: DVec3) {
         let row = Row { linear: DVec3::ZERO, angular };
         self.push(error, row.negative(), row);
     }
 
     /// A translation along `t`, which turns with `a`, acting at the second origin on both.
+    #[inline(always)]
     fn translation(&mut self, t: DVec3, error: f64, a: &Side, b: &Side) {
         let on_a = Row { linear: -t, angular: -(a.lever + (b.point - a.point)).cross(t) };
         self.push(error, on_a, Row { linear: t, angular: b.lever.cross(t) });
@@ -180,6 +184,7 @@ impl Rows {
         self.translation(if upper { t } else { -t }, error, a, b);
     }
 
+    #[inline(always)]
     fn directions(&mut self, locked: [bool; 6], a: &Side, b: &Side, measure: Measure) {
         let apart = b.point - a.point;
         if locked[0] && locked[1] && locked[2] && measure == Measure::Products {
@@ -286,12 +291,13 @@ fn bound(value: f64, least: f64, most: f64, upper: Option<bool>) -> (bool, f64) 
 }
 
 impl Row {
+    #[inline(always)]
     fn negative(self) -> Row {
         Row { linear: -self.linear, angular: -self.angular }
     }
 
     /// The rate of the error with its body moving like this.
-    #[inline]
+    #[inline(always)]
     pub fn rate(&self, velocity: DVec3, spin: DVec3) -> f64 {
         self.linear.dot(velocity) + self.angular.dot(spin)
     }

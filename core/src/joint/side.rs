@@ -26,7 +26,7 @@ impl Side {
     }
 
     /// Between this moment (`share` 0) and a later one (1).
-    #[inline]
+    #[inline(always)]
     pub fn mix(&self, later: &Side, share: f64) -> Side {
         let (keep, take) = (1.0 - share, share);
         Side {

@@ -40,6 +40,7 @@ const STEEP: f64 = 0.02;
 
 impl Constraints {
     /// Finds the multipliers; whether all joints are closed.
+    #[inline(always)]
     pub(super) fn close(&mut self, rig: &Rig) -> bool {
         self.catch(rig);
         self.place_ends(); // where the movers guess
@@ -80,12 +81,13 @@ impl Constraints {
 
     /// Changes the multipliers by what `wanted` tells. With a `trend`, by what the change before left undone, too: what
     /// closes by the same share every time is closed at once (Anderson 1965, one step back).
+    #[inline(always)]
     fn advance(&mut self, trend: bool) {
         let Memo { wanted, change, step } = &mut self.memo;
         let (mut along, mut size) = (0.0, 0.0);
         if trend {
-            for (now, before) in self.wanted.iter().zip(wanted.iter()) {
-                for r in 0..MOST {
+            for (j, (now, before)) in self.wanted.iter().zip(wanted.iter()).enumerate() {
+                for r in 0..self.rows[j].count {
                     let less = now[r] - before[r];
                     along += now[r] * less;
                     size += less * less;
@@ -96,7 +98,7 @@ impl Constraints {
         wanted.copy_from_slice(&self.wanted);
         self.factor.solve(&mut self.wanted);
         for (j, multipliers) in self.multipliers.iter_mut().enumerate() {
-            for r in 0..MOST {
+            for r in 0..self.rows[j].count {
                 let now = self.wanted[j][r];
                 let by = now - share * (step[j][r] + now - change[j][r]);
                 multipliers[r] += by;
@@ -106,6 +108,7 @@ impl Constraints {
     }
 
     /// Moves the bodies by the multipliers there are.
+    #[inline(always)]
     fn follow(&mut self) {
         self.forces.fill((DVec3::ZERO, DVec3::ZERO));
         self.structure.spread(&self.rows, &self.multipliers, &mut self.forces);
@@ -117,9 +120,12 @@ impl Constraints {
 
     /// Takes the rows in the middle between the start and where the bodies are now, and holds them; makes and factors
     /// their matrix.
+    #[inline(always)]
     fn hold_levers(&mut self, rig: &Rig) {
-        self.slopes.fill(DMat3::ZERO);
         self.steep = self.is_steep();
+        if self.steep {
+            self.slopes.fill(DMat3::ZERO);
+        }
         for (j, joint) in rig.joints.iter().enumerate() {
             let hold = &self.holds[j];
             if !hold.active {
@@ -168,6 +174,7 @@ impl Constraints {
     }
 
     /// Decides which joints have rows at first.
+    #[inline(always)]
     fn catch(&mut self, rig: &Rig) {
         for (j, joint) in rig.joints.iter().enumerate() {
             let hold = &mut self.holds[j];
@@ -234,6 +241,7 @@ impl Constraints {
     }
 
     /// Whether the pull of joints, by the multipliers there are, holds bodies back from turning.
+    #[inline(always)]
     fn is_steep(&self) -> bool {
         self.holds.iter().enumerate().filter(|(_, h)| h.active).any(|(j, hold)| {
             let l = &self.multipliers[j];
@@ -247,6 +255,7 @@ impl Constraints {
     }
 
     /// Forces and torques of the firm joints, at the middle between the start and where the bodies ended, into `forces`.
+    #[inline(always)]
     pub(super) fn gather(&mut self, rig: &Rig) {
         self.forces.fill((DVec3::ZERO, DVec3::ZERO));
         for (j, joint) in rig.joints.iter().enumerate() {
@@ -290,6 +299,7 @@ impl Constraints {
     }
 
     /// Puts the frames where the bodies have come to.
+    #[inline(always)]
     fn place_ends(&mut self) {
         for (i, m) in self.movers.iter().enumerate() {
             if self.jointed[i] {
@@ -308,6 +318,7 @@ impl Constraints {
     }
 
     /// How far joints are from what they are held to, negated, in `wanted`; the largest translation and rotation.
+    #[inline(always)]
     fn residuals(&mut self, rig: &Rig) -> (f64, f64) {
         let mut worst = (0.0_f64, 0.0_f64);
         let mut sum = 0.0;
@@ -373,6 +384,7 @@ impl Constraints {
     }
 
     /// Sums up, for every body, how hard its joints pull outwards.
+    #[inline(always)]
     pub(super) fn measure_stretch(&mut self) {
         self.stretches.fill(0.0);
         for (j, hold) in self.holds.iter().enumerate().filter(|(_, h)| h.point && h.on) {

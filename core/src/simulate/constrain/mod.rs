@@ -17,7 +17,7 @@ pub use pose::assemble;
 use super::{SolidState, State, Workspace};
 use crate::assemble::{Assembly, Body, Mobility, Structure};
 use crate::joint::{Aim, End, Joint, Kind, Rows, Side};
-use crate::rig::Rig;
+use crate::rig::{Drive, Rig};
 use crate::scene::Placement;
 use crate::solve::{BlockCholesky, BlockMatrix, MOST};
 use glam::{DMat3, DVec3};
@@ -127,7 +127,7 @@ impl Hold {
     }
 
     /// Where one of its frames is, with its end at `position` and turned like this.
-    #[inline]
+    #[inline(always)]
     fn side(&self, e: usize, position: DVec3, axes: &DMat3) -> Side {
         let lever = *axes * self.place[e];
         let axes = if self.point { DMat3::IDENTITY } else { *axes * self.frame[e] };
@@ -235,31 +235,70 @@ pub fn constrain(
     if h <= 0.0 {
         return true;
     }
-    c.hold(rig, state, from, to);
-    c.set_out(rig, state, h);
-    c.soften(rig, state, &work.drives, h);
-    let mut closed = c.close(rig);
-    if closed {
-        c.arrive(rig, state, h);
-    } else if whatever {
-        closed = c.force(rig, state, to, h);
-    } else {
-        return false;
+    pulp::Arch::new().dispatch(Together { c, rig, state, drives: &work.drives, from, to, h, whatever })
+}
+
+/// Joints of one step, compiled for the vectors that the processor has. Nothing is fused or reordered: the numbers are the
+/// same on all.
+struct Together<'a> {
+    c: &'a mut Constraints,
+    rig: &'a Rig,
+    state: &'a mut State,
+    drives: &'a [Drive],
+    from: f64,
+    to: f64,
+    h: f64,
+    whatever: bool,
+}
+
+impl pulp::WithSimd for Together<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) -> bool {
+        let Together { c, rig, state, drives, from, to, h, whatever } = self;
+        c.put_together_in_step(rig, state, drives, (from, to), h, whatever)
     }
-    c.settle_rates(rig, state, to, h);
-    let mut finite = true;
-    for (s, before) in state.solids.iter_mut().zip(&c.before) {
-        let sum = s.position + s.velocity + s.momentum;
-        if !(sum.x + sum.y + sum.z + s.orientation.length_squared()).is_finite() {
-            *s = SolidState { quarantined: true, velocity: DVec3::ZERO, momentum: DVec3::ZERO, ..*before };
-            finite = false;
-        }
-    }
-    closed && finite
 }
 
 impl Constraints {
+    #[inline(always)]
+    fn put_together_in_step(
+        &mut self,
+        rig: &Rig,
+        state: &mut State,
+        drives: &[Drive],
+        (from, to): (f64, f64),
+        h: f64,
+        whatever: bool,
+    ) -> bool {
+        let c = self;
+        c.hold(rig, state, from, to);
+        c.set_out(rig, state, h);
+        c.soften(rig, state, drives, h);
+        let mut closed = c.close(rig);
+        if closed {
+            c.arrive(rig, state, h);
+        } else if whatever {
+            closed = c.force(rig, state, to, h);
+        } else {
+            return false;
+        }
+        c.settle_rates(rig, state, to, h);
+        let mut finite = true;
+        for (s, before) in state.solids.iter_mut().zip(&c.before) {
+            let sum = s.position + s.velocity + s.momentum;
+            if !(sum.x + sum.y + sum.z + s.orientation.length_squared()).is_finite() {
+                *s =
+                    SolidState { quarantined: true, velocity: DVec3::ZERO, momentum: DVec3::ZERO, ..*before };
+                finite = false;
+            }
+        }
+        closed && finite
+    }
+
     /// Looks up what every joint is held to at both ends of the step.
+    #[inline(always)]
     fn hold(&mut self, rig: &Rig, state: &mut State, from: f64, to: f64) {
         for (axes, s) in self.axes.iter_mut().zip(&self.before) {
             *axes = DMat3::from_quat(s.orientation);
@@ -298,6 +337,7 @@ impl Constraints {
     }
 
     /// Makes the movers: bodies with their free motion, and how late in the step forces act on them.
+    #[inline(always)]
     fn set_out(&mut self, rig: &Rig, state: &State, h: f64) {
         self.measure_stretch();
         self.movers.clear();
@@ -316,6 +356,7 @@ impl Constraints {
     }
 
     /// Writes where the bodies ended, and the velocities that firm joints gave them.
+    #[inline(always)]
     fn arrive(&mut self, rig: &Rig, state: &mut State, h: f64) {
         self.gather(rig);
         for (i, s) in state.solids.iter_mut().enumerate() {

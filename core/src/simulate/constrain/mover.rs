@@ -139,7 +139,7 @@ impl Mover {
     }
 
     /// Holds lever and inertia of where it is now; `slope` is that of the torque as it turns, counted if `steep`.
-    #[inline]
+    #[inline(always)]
     pub fn hold(&mut self, slope: &DMat3, steep: bool) {
         let y = self.yields.turn.0;
         if self.per_moments == DVec3::ZERO || y == 0.0 {
@@ -165,13 +165,13 @@ impl Mover {
     }
 
     /// Moves it by `force` and `torque`.
-    #[inline]
+    #[inline(always)]
     pub fn follow(&mut self, force: DVec3, torque: DVec3) {
         self.turned = self.base + self.mobility.turn * torque;
         self.place(force);
     }
 
-    #[inline]
+    #[inline(always)]
     fn place(&mut self, force: DVec3) {
         if self.turned.length_squared() > LONGEST_CAYLEY * LONGEST_CAYLEY {
             self.turned = self.turned.clamp_length_max(LONGEST_CAYLEY);
@@ -181,18 +181,19 @@ impl Mover {
     }
 
     /// How it yields, per force and per torque, over the step.
-    #[inline]
+    #[inline(always)]
     pub fn mobility(&self) -> Mobility {
         self.mobility
     }
 
     /// The most it turns per torque, without any slope.
-    #[inline]
+    #[inline(always)]
     pub fn swiftness(&self) -> f64 {
         self.per_moments.max_element() * self.yields.turn.0
     }
 
     /// Velocity and momentum that `force` and `torque`, constant over the step, add.
+    #[inline(always)]
     pub fn gains(&self, force: DVec3, torque: DVec3) -> (DVec3, DVec3) {
         let turn = if self.per_moments == DVec3::ZERO { 0.0 } else { self.yields.turn.1 };
         (force * (self.yields.shift.1 * self.per_mass), torque * turn)
@@ -205,6 +206,7 @@ impl Mover {
 }
 
 /// Whether what is left of an inertia keeps at least half of itself every way.
+#[inline(always)]
 fn is_positive(stiff: &DMat3, inertia: &DMat3) -> bool {
     let m = *stiff - *inertia * 0.5;
     let minor = m.x_axis.x * m.y_axis.y - m.x_axis.y * m.y_axis.x;
@@ -212,13 +214,14 @@ fn is_positive(stiff: &DMat3, inertia: &DMat3) -> bool {
 }
 
 /// The Cayley vector of a rotation: its axis, twice the tangent of half its angle long.
+#[inline(always)]
 fn cayley(q: DQuat) -> DVec3 {
     let q = if q.w < 0.0 { -q } else { q };
     (DVec3::new(q.x, q.y, q.z) * (2.0 / q.w.max(1e-3))).clamp_length_max(LONGEST_CAYLEY)
 }
 
 /// The rotation of a Cayley vector.
-#[inline]
+#[inline(always)]
 fn turn_quat(c: DVec3) -> DQuat {
     let half = c * 0.5;
     let per = 1.0 / (1.0 + half.length_squared()).sqrt();

@@ -14,6 +14,7 @@ use glam::DVec3;
 
 impl Constraints {
     /// Takes away the rates at which joints open, at scene time `to`.
+    #[inline(always)]
     pub(super) fn settle_rates(&mut self, rig: &Rig, state: &mut State, to: f64, h: f64) {
         for (j, joint) in rig.joints.iter().enumerate() {
             let hold = &self.holds[j];
@@ -68,6 +69,7 @@ impl Constraints {
     }
 
     /// Matrix, factor and rates of the rows there are.
+    #[inline(always)]
     fn prepare_rates(&mut self, rig: &Rig, state: &State, to: f64) {
         self.structure.fill(&mut self.matrix, &self.rows, &self.mobility);
         for (j, joint) in rig.joints.iter().enumerate() {
