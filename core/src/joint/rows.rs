@@ -31,7 +31,7 @@ pub struct Aim {
     pub upper: Option<bool>,
     /// Where a keyed direction is held.
     pub rest: f64,
-    /// The rotation of a [`Kind::Pose`], in the world.
+    /// The rotation of a [`Kind::Pose`], as seen from the first frame.
     pub target: DQuat,
 }
 
@@ -107,8 +107,15 @@ impl Rows {
             Kind::Thread(pitch) => rows.thread(pitch, a, b),
             Kind::Track => rows.track(joint, a, b),
             Kind::Pose(_) => {
-                let error = rotation::log(DQuat::from_mat3(&b.axes) * aim.target.conjugate());
-                (0..3).for_each(|k| rows.rotation(b.axes.col(k).dot(error), b.axes.col(k)));
+                // In the axes of the second frame, which are those of the inertia. Means of axes are no rotations.
+                let target = DQuat::from_mat3(&a.axes).normalize() * aim.target;
+                let own = DQuat::from_mat3(&b.axes).normalize();
+                let vector = rotation::log(own * target.conjugate());
+                let inverse = inverse_left_jacobian(vector);
+                for k in 0..3 {
+                    let direction = own * DVec3::AXES[k];
+                    rows.rotation(vector.dot(direction), inverse * direction);
+                }
             }
         }
         rows
@@ -288,7 +295,7 @@ mod tests {
             .prop_map(|(position, r)| Placement { position, rotation: rotation::exp(r) })
     }
 
-    const KINDS: [Kind; 16] = [
+    const KINDS: [Kind; 17] = [
         Kind::UNIVERSAL,
         Kind::PIN,
         Kind::CYLINDRICAL,
@@ -305,6 +312,7 @@ mod tests {
         Kind::TurnTo,
         Kind::Upright,
         Kind::Thread(20.0),
+        Kind::Pose(0),
     ];
 
     fn moved(p: &Placement, v: DVec3, w: DVec3, s: f64) -> Placement {

@@ -166,7 +166,7 @@ impl Constraints {
             hold.active = hold.on;
             if !hold.on {
                 self.multipliers[j] = [0.0; MOST];
-            } else if joint.kind.one_sided() && !hold.is_soft {
+            } else if joint.kind.one_sided() {
                 // Where the bodies are heading decides.
                 let frames = [hold.start[0], hold.start[1]];
                 let ahead: [Side; 2] = std::array::from_fn(|e| match self.structure.ends[j][e] {
@@ -174,7 +174,9 @@ impl Constraints {
                     Some(body) => {
                         let (shift, turn) = self.movers[body].free();
                         let lever = frames[e].lever + turn.cross(frames[e].lever);
-                        Side { point: frames[e].point - frames[e].lever + shift + lever, lever, ..frames[e] }
+                        let [x, y, z] = [0, 1, 2].map(|k| frames[e].axes.col(k));
+                        let axes = DMat3::from_cols(x + turn.cross(x), y + turn.cross(y), z + turn.cross(z));
+                        Side { point: frames[e].point - frames[e].lever + shift + lever, lever, axes }
                     }
                 });
                 let rows = Rows::between(joint, &ahead[0], &ahead[1], &hold.to, Measure::Products);
@@ -204,7 +206,6 @@ impl Constraints {
                 for r in 0..self.rows[j].count {
                     changed |= hold.soft[r].spend(&mut self.multipliers[j][r]);
                 }
-                continue;
             }
             if !hold.on || !joint.kind.one_sided() {
                 continue;

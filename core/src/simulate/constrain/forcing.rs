@@ -30,6 +30,7 @@ impl Constraints {
         }
         for (j, hold) in self.holds.iter().enumerate() {
             self.assembly.hold(&rig.joints, j, hold.to, hold.on);
+            self.assembly.grab(j, state.joints[j].frames(&rig.joints[j])[1]);
         }
         let free: Vec<Placement> = self.bodies.iter().map(|b| b.placement).collect();
         let goal = Goal {

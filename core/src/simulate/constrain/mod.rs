@@ -22,6 +22,7 @@ use crate::assemble::{Assembly, Body, Mobility, Structure};
 use crate::joint::{Aim, End, Joint, Kind, Rows, Side};
 use crate::rig::Rig;
 use crate::scene::Placement;
+use crate::setup::Timing;
 use crate::solve::{BlockCholesky, BlockMatrix, MOST};
 use glam::{DMat3, DVec3};
 use mover::Mover;
@@ -58,7 +59,7 @@ pub struct Constraints {
     jointed: Vec<bool>,
     posed: Vec<bool>,
     /// Scene time for which rows and factor stand, with the bodies where they are in `stood`: the end of a step is
-    /// mostly the start of the next.
+    /// mostly the start of the next. Only where all joints hold firmly and both ways: others may change theirs.
     stands_at: Option<f64>,
     stood: Vec<Placement>,
     /// Mean distance from a joint to the middle of its bodies, twice: what openings are measured by.
@@ -218,7 +219,7 @@ pub fn constrain(
     } else {
         return false;
     }
-    c.settle_rates(rig, state, to, h);
+    let firm = c.settle_rates(rig, state, to, h);
     let mut finite = true;
     for (s, before) in state.solids.iter_mut().zip(&c.before) {
         let sum = s.position + s.velocity + s.momentum;
@@ -227,7 +228,7 @@ pub fn constrain(
             finite = false;
         }
     }
-    if finite {
+    if finite && firm {
         c.stands_at = Some(to);
         c.stood.iter_mut().zip(&state.solids).for_each(|(p, s)| *p = s.placement());
     }
@@ -326,12 +327,16 @@ const SWINGS: f64 = 1.0;
 const LATER: f64 = 0.25;
 
 /// What a joint is held to at `time`.
+///
+/// A target that jumps, or that moves with its body instead of by the clock, has no velocity: it is where it is.
 fn aim(rig: &Rig, joint: &Joint, state: &State, time: f64, end: bool) -> Aim {
     let mut aim = Aim { rest: joint.rest.at(time), ..Aim::default() };
     if let Kind::Pose(solid) = joint.kind {
         if let Some(t) = rig.solids[solid].rotation_target {
             let path = &rig.paths[rig.trackers[t].path];
-            let on = if end { state.targets[t].on_path } else { state.targets[t].before };
+            let (now, before) = (state.targets[t].on_path, state.targets[t].before);
+            let moves = rig.trackers[t].timing == Timing::Timed && !path.jumps_between(before.span, now.span);
+            let on = if end || !moves { now } else { before };
             aim.target = path.at(on.span, on.parameter).rotation;
         }
     }

@@ -6,7 +6,7 @@
 use super::Constraints;
 use crate::assemble::Mobility;
 use crate::dynamics::top;
-use crate::joint::{End, Measure, Rows};
+use crate::joint::{End, Kind, Measure, Rows};
 use crate::rig::Rig;
 use crate::simulate::State;
 use crate::solve::MOST;
@@ -16,8 +16,9 @@ use glam::DVec3;
 const CARRIED: f64 = 0.9;
 
 impl Constraints {
-    /// Takes away the rates at which joints open, at scene time `to`.
-    pub(super) fn settle_rates(&mut self, rig: &Rig, state: &mut State, to: f64, h: f64) {
+    /// Takes away the rates at which joints open, at scene time `to`. Returns whether all joints hold firmly and both
+    /// ways.
+    pub(super) fn settle_rates(&mut self, rig: &Rig, state: &mut State, to: f64, h: f64) -> bool {
         let mut firm = true;
         for (j, joint) in rig.joints.iter().enumerate() {
             let hold = &self.holds[j];
@@ -35,7 +36,8 @@ impl Constraints {
                 false => Mobility::of(b.per_mass, s.orientation, b.per_inertia),
             };
         }
-        self.prepare_rates(rig, state, to);
+        self.push_spent(rig, state, h);
+        self.prepare_rates(rig, state, to, h);
         self.factor.solve(&mut self.wanted);
         // The ends of ranges push, and never pull: what leaves them is let go.
         let mut loose = false;
@@ -46,15 +48,8 @@ impl Constraints {
             }
         }
         if loose {
-            self.prepare_rates(rig, state, to);
+            self.prepare_rates(rig, state, to, h);
             self.factor.solve(&mut self.wanted);
-        }
-        for (j, hold) in self.holds.iter().enumerate().filter(|(_, h)| h.is_soft && h.active) {
-            for r in 0..self.rows[j].count {
-                if hold.soft[r].is_spent() {
-                    self.wanted[j][r] = self.multipliers[j][r] * h;
-                }
-            }
         }
         self.forces.fill((DVec3::ZERO, DVec3::ZERO));
         self.structure.spread(&self.rows, &self.wanted, &mut self.forces);
@@ -71,12 +66,47 @@ impl Constraints {
                 s.carried = (-change * CARRIED, -twist * CARRIED);
             }
         }
+        for (j, hold) in self.holds.iter().enumerate().filter(|(_, h)| h.is_soft && h.active) {
+            for r in 0..self.rows[j].count {
+                if hold.soft[r].is_spent() {
+                    self.wanted[j][r] = self.multipliers[j][r] * h;
+                }
+            }
+        }
         self.note_pulls(rig, state, &self.wanted, h);
         self.break_joints(rig, state, h);
+        firm
+    }
+
+    /// Springs that pull their utmost do so before the others answer.
+    fn push_spent(&mut self, rig: &Rig, state: &mut State, h: f64) {
+        let mut any = false;
+        for (j, hold) in self.holds.iter().enumerate() {
+            self.wanted[j] = [0.0; MOST];
+            for r in 0..self.rows[j].count {
+                if hold.active && hold.is_soft && hold.soft[r].is_spent() {
+                    self.wanted[j][r] = self.multipliers[j][r] * h;
+                    any = true;
+                }
+            }
+        }
+        if !any {
+            return;
+        }
+        self.forces.fill((DVec3::ZERO, DVec3::ZERO));
+        self.structure.spread(&self.rows, &self.wanted, &mut self.forces);
+        for (i, s) in state.solids.iter_mut().enumerate() {
+            if self.jointed[i] && !s.quarantined {
+                s.velocity += self.forces[i].0 * self.mobility[i].shift;
+                if rig.solids[i].simulate.orientation() {
+                    s.momentum += self.forces[i].1;
+                }
+            }
+        }
     }
 
     /// Matrix, factor and rates of the rows there are.
-    fn prepare_rates(&mut self, rig: &Rig, state: &State, to: f64) {
+    fn prepare_rates(&mut self, rig: &Rig, state: &State, to: f64, h: f64) {
         self.structure.fill(&mut self.matrix, &self.rows, &self.mobility);
         for (j, joint) in rig.joints.iter().enumerate() {
             let rows = &self.rows[j];
@@ -94,38 +124,55 @@ impl Constraints {
             for r in 0..rows.count {
                 let rate =
                     rows.on[0][r].rate(rates[0].0, rates[0].1) + rows.on[1][r].rate(rates[1].0, rates[1].1);
-                self.wanted[j][r] = -rate;
+                // Where a joint is held may move.
+                self.wanted[j][r] = match joint.kind {
+                    Kind::SlideTo | Kind::TurnTo => (hold.to.rest - hold.from.rest) / h - rate,
+                    _ => -rate,
+                };
                 if hold.is_soft {
-                    let (give, aim) = hold.soft[r].rate();
-                    self.matrix.diagonal[j][r][r] +=
-                        if hold.soft[r].is_spent() { 1e12 * self.matrix.diagonal[j][r][r] } else { give };
-                    self.wanted[j][r] += aim;
+                    let diagonal = &mut self.matrix.diagonal[j][r][r];
+                    if hold.soft[r].is_spent() {
+                        *diagonal *= 1e12;
+                        self.wanted[j][r] = 0.0;
+                    } else {
+                        let (give, aim) = hold.soft[r].rate();
+                        *diagonal += give;
+                        self.wanted[j][r] = aim - rate;
+                    }
                 }
             }
         }
         self.factor.factor(&self.matrix);
     }
 
-    /// Lets go of joints that bear more than they can.
+    /// Lets go of joints that bear more than they can: all parts of a joint of the set-up together.
     fn break_joints(&self, rig: &Rig, state: &mut State, h: f64) {
-        for (j, joint) in rig.joints.iter().enumerate() {
+        let mut next = 0;
+        while next < rig.joints.len() {
+            let first = next;
+            let joint = &rig.joints[first];
+            while next < rig.joints.len() && rig.joints[next].of == joint.of {
+                next += 1;
+            }
             let (force, torque) = (joint.holds.most_force, joint.holds.most_torque);
-            if force.is_infinite() && torque.is_infinite() || !self.holds[j].active {
+            if force.is_infinite() && torque.is_infinite() {
                 continue;
             }
             let (mut pull, mut twist) = (DVec3::ZERO, DVec3::ZERO);
-            for r in 0..self.rows[j].count {
-                // Mean force of the step, with the impulse at its end.
-                let bears = self.multipliers[j][r] + self.wanted[j][r] / h;
-                let row = &self.rows[j].on[1][r];
-                pull += row.linear * bears;
-                if row.linear == DVec3::ZERO {
-                    twist += row.angular * bears;
+            for j in (first..next).filter(|j| self.holds[*j].active) {
+                for r in 0..self.rows[j].count {
+                    // Mean force of the step: of the way there and the impulse at its end, which is all there is of springs.
+                    let throughout = if self.holds[j].is_soft { 0.0 } else { self.multipliers[j][r] };
+                    let bears = throughout + self.wanted[j][r] / h;
+                    let row = &self.rows[j].on[1][r];
+                    pull += row.linear * bears;
+                    if row.linear == DVec3::ZERO {
+                        twist += row.angular * bears;
+                    }
                 }
             }
             if pull.length() > force || twist.length() > torque {
-                let parts = state.joints.iter_mut().zip(&rig.joints).filter(|(_, o)| o.of == joint.of);
-                parts.for_each(|(memory, _)| memory.broken = true);
+                state.joints[first..next].iter_mut().for_each(|memory| memory.broken = true);
             }
         }
     }
