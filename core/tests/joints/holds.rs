@@ -84,7 +84,7 @@ fn what_is_grabbed_does_not_jump() {
             play.step(1.0 / 100.0);
             let now = play.node(0);
             let (moved, turned) = ((now.0 - last.0).length(), now.1.angle_between(last.1));
-            assert!(moved < 0.02 && turned < 0.02, "{kind:?}: {moved} {turned} at {}", play.state.time);
+            assert!(moved < 0.02 && turned < 0.04, "{kind:?}: {moved} {turned} at {}", play.state.time);
             last = now;
             assert!(play.open() < 1e-6, "{kind:?} {}", play.open());
         }
@@ -120,7 +120,10 @@ fn two_joints_on_one_pair_hold_both() {
     stage.join(Joint::new(JointKind::Fixed, ["world", "Frame"]));
     for (name, y) in [("Upper", 0.8), ("Lower", -0.8)] {
         stage.node(name, DVec3::new(0.0, y, 0.0));
-        stage.join(Joint { at: Some(At::Node(name.into())), ..Joint::new(JointKind::Universal, ["Frame", "Door"]) });
+        stage.join(Joint {
+            at: Some(At::Node(name.into())),
+            ..Joint::new(JointKind::Universal, ["Frame", "Door"])
+        });
     }
     let mut play = stage.play();
     for _ in 0..480 {
@@ -137,7 +140,10 @@ fn a_hand_that_lets_go_and_keys_of_other_kinds_share_one_joint() {
     // `on` between keys: it holds above one half.
     let mut stage = Stage::new();
     stage.body("Ball", DVec3::ZERO, [0.2; 3]);
-    stage.join(Joint { on: keys(&[[0.0, 1.0], [1.0, 0.0]]), ..Joint::new(JointKind::Fixed, ["world", "Ball"]) });
+    stage.join(Joint {
+        on: keys(&[[0.0, 1.0], [1.0, 0.0]]),
+        ..Joint::new(JointKind::Fixed, ["world", "Ball"])
+    });
     let mut play = stage.play();
     for _ in 0..49 {
         play.step(1.0 / 100.0);

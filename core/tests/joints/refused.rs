@@ -27,7 +27,11 @@ fn nonsense_is_refused_with_its_place() {
         (JointKind::Fixed, |j| j.turn_deg = Some(Direction::default()), "turn_deg"),
         (JointKind::Prismatic, |j| j.turn_deg = Some(Direction::default()), "turn_deg"),
         (JointKind::Screw, |j| j.pitch = Some(0.0), "pitch"),
-        (JointKind::Screw, |j| j.slide = Some(Direction { rest: Some(0.0.into()), ..Direction::default() }), "slide"),
+        (
+            JointKind::Screw,
+            |j| j.slide = Some(Direction { rest: Some(0.0.into()), ..Direction::default() }),
+            "slide",
+        ),
         (JointKind::Segment, |_| (), "points"),
         (JointKind::Segment, |j| j.points = vec![[1.0; 3], [1.0; 3]], "points"),
         (JointKind::Curve, |j| j.points = vec![[1.0; 3], [1.0; 3]], "points"),
@@ -39,31 +43,82 @@ fn nonsense_is_refused_with_its_place() {
         (JointKind::InsideBox, |j| j.size = Some([1.0, -1.0, 1.0]), "size"),
         (JointKind::InsideSphere, |j| j.length = Some(-1.0), "length"),
         (JointKind::Rope, |j| j.grab = true, "grab"),
-        (JointKind::Pin, |j| j.turn_deg = Some(Direction { limits: Some([1.0, -1.0]), ..Direction::default() }), "turn_deg.limits"),
-        (JointKind::Pin, |j| j.turn_deg = Some(Direction { limits: Some([-200.0, 200.0]), ..Direction::default() }), "turn_deg.limits"),
-        (JointKind::Pin, |j| j.turn_deg = Some(Direction { stiffness: Some((-1.0).into()), ..Direction::default() }), "turn_deg.stiffness"),
-        (JointKind::Pin, |j| j.turn_deg = Some(Direction { damping: Some(f64::NAN.into()), ..Direction::default() }), "turn_deg.damping"),
-        (JointKind::Pin, |j| j.turn_deg = Some(Direction { strength: Some(1.0), ..Direction::default() }), "turn_deg.strength"),
         (
             JointKind::Pin,
-            |j| j.turn_deg = Some(Direction { rest: Some(0.0.into()), strength: Some(0.0), ..Direction::default() }),
+            |j| j.turn_deg = Some(Direction { limits: Some([1.0, -1.0]), ..Direction::default() }),
+            "turn_deg.limits",
+        ),
+        (
+            JointKind::Pin,
+            |j| j.turn_deg = Some(Direction { limits: Some([-200.0, 200.0]), ..Direction::default() }),
+            "turn_deg.limits",
+        ),
+        (
+            JointKind::Pin,
+            |j| j.turn_deg = Some(Direction { stiffness: Some((-1.0).into()), ..Direction::default() }),
+            "turn_deg.stiffness",
+        ),
+        (
+            JointKind::Pin,
+            |j| j.turn_deg = Some(Direction { damping: Some(f64::NAN.into()), ..Direction::default() }),
+            "turn_deg.damping",
+        ),
+        (
+            JointKind::Pin,
+            |j| j.turn_deg = Some(Direction { strength: Some(1.0), ..Direction::default() }),
             "turn_deg.strength",
         ),
         (
             JointKind::Pin,
-            |j| j.turn_deg = Some(Direction { rest: Some(50.0.into()), limits: Some([0.0, 40.0]), ..Direction::default() }),
+            |j| {
+                j.turn_deg =
+                    Some(Direction { rest: Some(0.0.into()), strength: Some(0.0), ..Direction::default() })
+            },
+            "turn_deg.strength",
+        ),
+        (
+            JointKind::Pin,
+            |j| {
+                j.turn_deg = Some(Direction {
+                    rest: Some(50.0.into()),
+                    limits: Some([0.0, 40.0]),
+                    ..Direction::default()
+                })
+            },
             "turn_deg.rest",
         ),
-        (JointKind::Universal, |j| j.swing_deg = Some(Swing { cone: Some([180.0, 20.0]), ..Swing::default() }), "swing_deg.cone"),
-        (JointKind::Universal, |j| j.swing_deg = Some(Swing { cone: Some([0.0, 20.0]), ..Swing::default() }), "swing_deg.cone"),
         (
             JointKind::Universal,
-            |j| j.give = Some(Give { stiffness: None, damping: None, turn_stiffness: Some(1.0.into()), turn_damping: None }),
+            |j| j.swing_deg = Some(Swing { cone: Some([180.0, 20.0]), ..Swing::default() }),
+            "swing_deg.cone",
+        ),
+        (
+            JointKind::Universal,
+            |j| j.swing_deg = Some(Swing { cone: Some([0.0, 20.0]), ..Swing::default() }),
+            "swing_deg.cone",
+        ),
+        (
+            JointKind::Universal,
+            |j| {
+                j.give = Some(Give {
+                    stiffness: None,
+                    damping: None,
+                    turn_stiffness: Some(1.0.into()),
+                    turn_damping: None,
+                })
+            },
             "give.turn_stiffness",
         ),
         (
             JointKind::Pin,
-            |j| j.give = Some(Give { stiffness: None, damping: Some(1.0.into()), turn_stiffness: None, turn_damping: None }),
+            |j| {
+                j.give = Some(Give {
+                    stiffness: None,
+                    damping: Some(1.0.into()),
+                    turn_stiffness: None,
+                    turn_damping: None,
+                })
+            },
             "give.damping",
         ),
         (JointKind::Pin, |j| j.break_force = Some(-1.0), "break_force"),

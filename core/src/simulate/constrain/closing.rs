@@ -113,6 +113,13 @@ impl Constraints {
         self.slopes.fill(DMat3::ZERO);
         self.steep = self.is_steep();
         for (j, joint) in rig.joints.iter().enumerate() {
+            if joint.kind == Kind::Track && self.holds[j].active {
+                let hold = &mut self.holds[j];
+                hold.to.upper = None;
+                let rows = Rows::between(joint, &hold.end[0], &hold.end[1], &hold.to, Measure::Products);
+                // Beyond its end it is held there, wherever it is in the middle of the step.
+                hold.to.upper = (rows.count == 3).then_some(true);
+            }
             let hold = &self.holds[j];
             if !hold.active {
                 self.rows[j].count = 0;
@@ -123,7 +130,7 @@ impl Constraints {
                 (hold.start[e].mix(&hold.end[e], late), late)
             };
             let ((mut a, late_a), (b, late_b)) = (side(0), side(1));
-            if hold.translations == 3 {
+            if hold.translations == 3 && !hold.is_soft && joint.kind != Kind::Track {
                 // What is still open is not part of the lever.
                 a.lever -= b.point - a.point;
             }

@@ -255,7 +255,7 @@ impl Constraints {
             let frames = memory.frames(joint);
             let hold = &mut self.holds[j];
             hold.on = on;
-            hold.point = joint.kind == Kind::UNIVERSAL;
+            hold.point = joint.kind == Kind::UNIVERSAL && joint.spring.is_none();
             hold.translations = joint.kind.translations();
             hold.is_soft = joint.spring.is_some() || matches!(joint.kind, Kind::Pose(_));
             hold.place = [frames[0].position, frames[1].position];
@@ -277,6 +277,10 @@ impl Constraints {
             hold.from = aim(rig, joint, state, from, false);
             hold.to = aim(rig, joint, state, to, true);
             self.multipliers[j] = state.joints[j].multipliers;
+            if joint.kind == Kind::Track && self.multipliers[j][2] != 0.0 {
+                // What stopped it at the end of the track does not go on pushing.
+                self.multipliers[j][1..].fill(0.0);
+            }
         }
     }
 

@@ -27,6 +27,11 @@ impl Constraints {
                 self.rows[j].count = 0;
                 continue;
             }
+            if joint.kind == Kind::Track && self.rows[j].count == 3 {
+                // At the end of a track; by rounding, it may seem a hair before it.
+                self.holds[j].to.upper = Some(true);
+            }
+            let hold = &self.holds[j];
             self.rows[j] = Rows::between(joint, &hold.end[0], &hold.end[1], &hold.to, Measure::Products);
         }
         for (i, s) in state.solids.iter().enumerate() {
@@ -39,10 +44,12 @@ impl Constraints {
         self.push_spent(rig, state, h);
         self.prepare_rates(rig, state, to, h);
         self.factor.solve(&mut self.wanted);
-        // The ends of ranges push, and never pull: what leaves them is let go.
+        // The ends of ranges push, and never pull: what leaves them is let go. A push throughout the step that stops a
+        // body by its end has it going back by then, which the impulse takes: the two together push.
         let mut loose = false;
         for (j, joint) in rig.joints.iter().enumerate() {
-            if self.rows[j].count > 0 && joint.kind.one_sided() && self.wanted[j][0] > 0.0 {
+            let pushed = if self.holds[j].is_soft { 0.0 } else { self.multipliers[j][0] * h };
+            if self.rows[j].count > 0 && joint.kind.one_sided() && self.wanted[j][0] + pushed > 0.0 {
                 self.rows[j].count = 0;
                 loose = true;
             }

@@ -39,6 +39,9 @@ pub struct Soft {
     spent: bool,
 }
 
+/// Springs that go through more than this of their swing in a step (rad) are damped.
+const SWINGS: f64 = 2.0;
+
 /// Softer rows than this are forces.
 const LEAST_HOLD: f64 = 1e-9;
 
@@ -162,6 +165,14 @@ impl Constraints {
                     }
                 };
                 let firm = k.is_infinite();
+                // A spring that swings to and fro within a step cannot be shown swinging; what it stores would only
+                // come back as noise. It settles instead, the stiffer the more, as if damped critically.
+                let swings = k.sqrt() * h;
+                let c = if !firm && swings > SWINGS {
+                    c.max(2.0 * k.sqrt() * (1.0 - SWINGS / swings))
+                } else {
+                    c
+                };
                 let answer = if firm {
                     Response { b: 0.0, b_rate: 0.0, g: 0.0, h: 0.0 }
                 } else {
