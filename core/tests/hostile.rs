@@ -106,6 +106,105 @@ fn spoil(setup: &mut Setup, v: &[f64]) {
     setup.bake.frames = Some([0.0, 12.0]);
 }
 
+/// A joint of any kind and fields; `tame` ones have what their kind takes, so that most are not refused.
+fn joint(v: &[f64], at: usize, tame: bool, between: [&str; 2]) -> Joint {
+    use JointKind::*;
+    let kinds = [
+        Universal,
+        Pin,
+        Cylindrical,
+        Prismatic,
+        Screw,
+        BallSocket,
+        SmoothContact,
+        Plane,
+        Fixed,
+        Distance,
+        Rope,
+        Segment,
+        Curve,
+        Surface,
+        InsideSphere,
+        InsideBox,
+    ];
+    let n = |i: usize| v[(at + i) % v.len()];
+    let pick = |i: usize| (n(i).abs().min(1e6) * 1000.0) as usize;
+    let kind = kinds[pick(0) % kinds.len()];
+    // Numbers that nobody refuses.
+    let mild = |i: usize| if n(i).is_finite() { n(i).clamp(-50.0, 50.0) } else { 1.0 };
+    let any = |i: usize| if tame { mild(i) } else { n(i) };
+    let size = |i: usize| if tame { mild(i).abs() + 0.01 } else { n(i) };
+    let wants = |i: usize, kinds: &[JointKind]| match tame {
+        true => kinds.contains(&kind) && !pick(i).is_multiple_of(3),
+        false => pick(i).is_multiple_of(4),
+    };
+    let must =
+        |i: usize, kinds: &[JointKind]| if tame { kinds.contains(&kind) } else { pick(i).is_multiple_of(4) };
+    let keyed = |i: usize| match pick(i) % 3 {
+        0 => setup::Keyable::Keys(setup::Keys {
+            keys: vec![[0.0, size(i)], [0.2, size(i + 1)]],
+            between: setup::Between::Linear,
+        }),
+        _ => size(i).into(),
+    };
+    let direction = |i: usize| setup::Direction {
+        limits: (pick(i).is_multiple_of(2) && !(tame && matches!(kind, Segment | InsideBox | InsideSphere)))
+            .then(|| if tame { [-size(i), size(i + 1)] } else { [n(i), n(i + 1)] }),
+        rest: (pick(i + 1).is_multiple_of(2)).then(|| 0.0.into()),
+        stiffness: (pick(i + 2).is_multiple_of(2)).then(|| keyed(i + 2)),
+        damping: (pick(i + 3).is_multiple_of(2)).then(|| keyed(i + 3)),
+        strength: (pick(i + 1).is_multiple_of(4)).then(|| size(i + 4)),
+    };
+    let turns = [
+        Pin,
+        Cylindrical,
+        Plane,
+        Universal,
+        BallSocket,
+        SmoothContact,
+        Distance,
+        Rope,
+        Segment,
+        Curve,
+        InsideBox,
+    ];
+    let swings =
+        [Universal, BallSocket, SmoothContact, Distance, Rope, Segment, Curve, InsideBox, InsideSphere];
+    let on = setup::Keyable::Keys(setup::Keys {
+        keys: vec![[0.0, 1.0], [0.1, 0.0], [0.3, 1.0]],
+        between: setup::Between::Step,
+    });
+    Joint {
+        axis: (pick(1).is_multiple_of(3) && !(tame && kind == Segment)).then(|| [any(1), 1.0, any(2)]),
+        length: wants(2, &[Distance, Rope, InsideSphere]).then(|| size(3)),
+        pitch: wants(3, &[Screw]).then(|| size(4)),
+        size: must(4, &[InsideBox]).then(|| [size(1), size(2), size(3)]),
+        points: match must(5, &[Segment, Curve]) {
+            true => vec![[any(1), any(2), 0.0], [any(3), any(4), 1.0]],
+            false => Vec::new(),
+        },
+        closed: wants(6, &[Curve]),
+        mesh: must(1, &[Surface]).then(|| between[0].to_string()),
+        slide: wants(2, &[Cylindrical, Prismatic, BallSocket, Segment, InsideBox]).then(|| direction(5)),
+        turn_deg: wants(3, &turns).then(|| direction(9)),
+        swing_deg: wants(4, &swings).then(|| setup::Swing {
+            cone: (pick(5).is_multiple_of(2)).then(|| [size(6), size(7)]),
+            stiffness: (pick(6).is_multiple_of(2)).then(|| keyed(6)),
+            damping: None,
+        }),
+        give: (pick(7).is_multiple_of(4)).then(|| setup::Give {
+            stiffness: Some(keyed(8)),
+            damping: (pick(8).is_multiple_of(2)).then(|| keyed(9)),
+            turn_stiffness: None,
+            turn_damping: None,
+        }),
+        break_force: (pick(9).is_multiple_of(3)).then(|| size(10)),
+        on: (pick(10).is_multiple_of(3)).then_some(on),
+        grab: pick(10).is_multiple_of(2) && must(11, &[Universal, Pin, Fixed, Cylindrical]),
+        ..Joint::new(kind, between)
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
@@ -115,6 +214,7 @@ proptest! {
         numbers in prop::collection::vec(anything(), 40),
         spoiled in any::<bool>(),
         joined in any::<bool>(),
+        tame in any::<bool>(),
     ) {
         let Ok(mut setup) = automatic(&scene, None) else { return Ok(()) };
         setup.bake.frames = Some([0.0, 12.0]);
@@ -122,12 +222,8 @@ proptest! {
             spoil(&mut setup, &numbers);
         }
         if joined && setup.bodies.len() > 1 {
-            let kinds = [JointKind::Universal, JointKind::Pin, JointKind::Fixed, JointKind::Rope, JointKind::Distance];
             for (k, pair) in setup.bodies.windows(2).enumerate() {
-                setup.joints.push(Joint {
-                    length: Some(numbers[k].abs()).filter(|l| l.is_finite()),
-                    ..Joint::new(kinds[k % kinds.len()], [&pair[0].node, &pair[1].node])
-                });
+                setup.joints.push(joint(&numbers, 7 * k, tame, [&pair[0].node, &pair[1].node]));
             }
         }
         let clip = scene.clips.first();
