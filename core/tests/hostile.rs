@@ -249,6 +249,47 @@ proptest! {
     }
 
     #[test]
+    fn no_joint_makes_it_panic_or_leave_all_bounds(
+        numbers in prop::collection::vec(anything(), 60),
+        tame in prop::bool::weighted(0.8),
+        dt in 0.001..0.1_f64,
+    ) {
+        let mut scene = Scene { frames_per_second: 24.0, ..Scene::default() };
+        let mut setup = Setup::default();
+        setup.bake.frames = Some([0.0, 24.0]);
+        scene.meshes.push(Mesh {
+            name: "card".into(),
+            positions: vec![DVec3::ZERO, DVec3::X, DVec3::Y],
+            triangles: vec![[0, 1, 2]],
+        });
+        for i in 0..4 {
+            let at = Channels { translation: DVec3::X * f64::from(i), ..Channels::default() };
+            let name = format!("Box {i}");
+            let local = Local::Channels(at);
+            scene.nodes.push(Node { name: name.clone(), local, mesh: Some(0), ..Node::default() });
+            let mut body = setup::Body::new(name);
+            body.behaviour = setup::Behaviour::Free;
+            body.shape = setup::Shape::Box { size: Some([0.8, 0.2, 0.3]) };
+            body.mass = Some(1.0 + f64::from(i));
+            setup.bodies.push(body);
+        }
+        for (k, between) in [["world", "Box 0"], ["Box 0", "Box 1"], ["Box 1", "Box 2"], ["Box 1", "Box 3"]].iter().enumerate() {
+            // One that is refused does not spoil the others.
+            setup.joints.push(joint(&numbers, 13 * k, tame, *between));
+            if let Err(e) = compile(&scene, &setup, None) {
+                prop_assert!(!e.place.is_empty() && !e.problem.is_empty());
+                setup.joints.pop();
+            }
+        }
+        let rig = compile(&scene, &setup, None).unwrap().rig;
+        let mut session = Session::new(Arc::new(rig));
+        for _ in 0..60 {
+            session.step(dt);
+        }
+        prop_assert_eq!(session.state().quarantined(), None);
+    }
+
+    #[test]
     fn no_text_makes_the_reader_panic(text in "\\PC{0,200}") {
         let _ = setup::from_json(&text);
     }

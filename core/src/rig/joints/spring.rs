@@ -65,10 +65,10 @@ pub(super) fn rest(
     if let Some(bad) = rest.values().into_iter().find(|v| !v.is_finite()) {
         return Err(SetupError::new(at, format!("{bad} is no place; give a finite number")));
     }
-    if let (Some([least, most]), false) = (d.limits, springs) {
-        if let Some(out) = rest.values().into_iter().find(|v| *v < least || *v > most) {
-            return Err(SetupError::new(at, format!("{out} is beyond the limits {least} and {most}")));
-        }
+    if let (Some([least, most]), false) = (d.limits, springs)
+        && let Some(out) = rest.values().into_iter().find(|v| *v < least || *v > most)
+    {
+        return Err(SetupError::new(at, format!("{out} is beyond the limits {least} and {most}")));
     }
     let rest = Value::scaled(rest, way.unit()).map_err(curve_error(at))?;
     let spring = match springs {

@@ -335,14 +335,14 @@ const LATER: f64 = 0.25;
 /// A target that jumps, or that moves with its body instead of by the clock, has no velocity: it is where it is.
 fn aim(rig: &Rig, joint: &Joint, state: &State, time: f64, end: bool) -> Aim {
     let mut aim = Aim { rest: joint.rest.at(time), ..Aim::default() };
-    if let Kind::Pose(solid) = joint.kind {
-        if let Some(t) = rig.solids[solid].rotation_target {
-            let path = &rig.paths[rig.trackers[t].path];
-            let (now, before) = (state.targets[t].on_path, state.targets[t].before);
-            let moves = rig.trackers[t].timing == Timing::Timed && !path.jumps_between(before.span, now.span);
-            let on = if end || !moves { now } else { before };
-            aim.target = path.at(on.span, on.parameter).rotation;
-        }
+    if let Kind::Pose(solid) = joint.kind
+        && let Some(t) = rig.solids[solid].rotation_target
+    {
+        let path = &rig.paths[rig.trackers[t].path];
+        let (now, before) = (state.targets[t].on_path, state.targets[t].before);
+        let moves = rig.trackers[t].timing == Timing::Timed && !path.jumps_between(before.span, now.span);
+        let on = if end || !moves { now } else { before };
+        aim.target = path.at(on.span, on.parameter).rotation;
     }
     aim
 }

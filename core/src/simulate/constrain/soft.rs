@@ -12,6 +12,9 @@
 //! which vanishes for a stiff spring (a firm joint) and grows without bounds for a soft one (a mere force). The same
 //! with `b` for `g` and `h` for `h^2 / 2` gives its impulse on velocities.
 
+// Rows are the mathematics here; iterators would hide them.
+#![allow(clippy::needless_range_loop)]
+
 use super::Constraints;
 use crate::assemble::Mobility;
 use crate::dynamics::response::Response;
