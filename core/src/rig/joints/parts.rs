@@ -91,6 +91,10 @@ impl Compiler<'_> {
             JointKind::SmoothContact => one(Kind::SMOOTH_CONTACT),
             JointKind::Plane => one(Kind::PLANE),
             JointKind::Fixed => one(Kind::FIXED),
+            // No distance has no direction: a point on a point.
+            JointKind::Distance | JointKind::Rope | JointKind::InsideSphere if length < 1e-9 => {
+                one(Kind::UNIVERSAL)
+            }
             JointKind::Distance => one(Kind::Distance { least: length, most: length }),
             JointKind::Rope | JointKind::InsideSphere => one(Kind::Distance { least: 0.0, most: length }),
             JointKind::Screw => {
