@@ -42,6 +42,9 @@ pub struct Soft {
     spent: bool,
 }
 
+/// Springs that answer at more than this (1/s) do so at once; beyond it numbers end.
+const FIRM: f64 = 1e12;
+
 /// Springs that go through more than this of their swing in a step (rad) are damped.
 const SWINGS: f64 = 2.0;
 
@@ -167,7 +170,7 @@ impl Constraints {
                         }
                     }
                 };
-                let firm = k.is_infinite();
+                let (firm, c) = (k > FIRM * FIRM, c.min(FIRM));
                 // A spring that swings to and fro within a step cannot be shown swinging; what it stores would only
                 // come back as noise. It settles instead, the stiffer the more, as if damped critically.
                 let swings = k.sqrt() * h;
