@@ -65,7 +65,8 @@ fn a_solid_pushed_back_leaves_its_target() {
     state.solids[0].velocity = -DVec3::X * 2.0;
     for _ in 0..10 {
         step(&rig, &mut state, &mut work, 1.0 / 240.0);
-        assert_eq!(state.targets[0], before);
+        let now = state.targets[0];
+        assert_eq!((now.on_path, now.point), (before.on_path, before.point));
     }
     for _ in 0..480 {
         step(&rig, &mut state, &mut work, 1.0 / 240.0);
