@@ -106,6 +106,105 @@ fn spoil(setup: &mut Setup, v: &[f64]) {
     setup.bake.frames = Some([0.0, 12.0]);
 }
 
+/// A joint of any kind and fields; `tame` ones have what their kind takes, so that most are not refused.
+fn joint(v: &[f64], at: usize, tame: bool, between: [&str; 2]) -> Joint {
+    use JointKind::*;
+    let kinds = [
+        Universal,
+        Pin,
+        Cylindrical,
+        Prismatic,
+        Screw,
+        BallSocket,
+        SmoothContact,
+        Plane,
+        Fixed,
+        Distance,
+        Rope,
+        Segment,
+        Curve,
+        Surface,
+        InsideSphere,
+        InsideBox,
+    ];
+    let n = |i: usize| v[(at + i) % v.len()];
+    let pick = |i: usize| (n(i).abs().min(1e6) * 1000.0) as usize;
+    let kind = kinds[pick(0) % kinds.len()];
+    // Numbers that nobody refuses.
+    let mild = |i: usize| if n(i).is_finite() { n(i).clamp(-50.0, 50.0) } else { 1.0 };
+    let any = |i: usize| if tame { mild(i) } else { n(i) };
+    let size = |i: usize| if tame { mild(i).abs() + 0.01 } else { n(i) };
+    let wants = |i: usize, kinds: &[JointKind]| match tame {
+        true => kinds.contains(&kind) && !pick(i).is_multiple_of(3),
+        false => pick(i).is_multiple_of(4),
+    };
+    let must =
+        |i: usize, kinds: &[JointKind]| if tame { kinds.contains(&kind) } else { pick(i).is_multiple_of(4) };
+    let keyed = |i: usize| match pick(i) % 3 {
+        0 => setup::Keyable::Keys(setup::Keys {
+            keys: vec![[0.0, size(i)], [0.2, size(i + 1)]],
+            between: setup::Between::Linear,
+        }),
+        _ => size(i).into(),
+    };
+    let direction = |i: usize| setup::Direction {
+        limits: (pick(i).is_multiple_of(2) && !(tame && matches!(kind, Segment | InsideBox | InsideSphere)))
+            .then(|| if tame { [-size(i), size(i + 1)] } else { [n(i), n(i + 1)] }),
+        rest: (pick(i + 1).is_multiple_of(2)).then(|| 0.0.into()),
+        stiffness: (pick(i + 2).is_multiple_of(2)).then(|| keyed(i + 2)),
+        damping: (pick(i + 3).is_multiple_of(2)).then(|| keyed(i + 3)),
+        strength: (pick(i + 1).is_multiple_of(4)).then(|| size(i + 4)),
+    };
+    let turns = [
+        Pin,
+        Cylindrical,
+        Plane,
+        Universal,
+        BallSocket,
+        SmoothContact,
+        Distance,
+        Rope,
+        Segment,
+        Curve,
+        InsideBox,
+    ];
+    let swings =
+        [Universal, BallSocket, SmoothContact, Distance, Rope, Segment, Curve, InsideBox, InsideSphere];
+    let on = setup::Keyable::Keys(setup::Keys {
+        keys: vec![[0.0, 1.0], [0.1, 0.0], [0.3, 1.0]],
+        between: setup::Between::Step,
+    });
+    Joint {
+        axis: (pick(1).is_multiple_of(3) && !(tame && kind == Segment)).then(|| [any(1), 1.0, any(2)]),
+        length: wants(2, &[Distance, Rope, InsideSphere]).then(|| size(3)),
+        pitch: wants(3, &[Screw]).then(|| size(4)),
+        size: must(4, &[InsideBox]).then(|| [size(1), size(2), size(3)]),
+        points: match must(5, &[Segment, Curve]) {
+            true => vec![[any(1), any(2), 0.0], [any(3), any(4), 1.0]],
+            false => Vec::new(),
+        },
+        closed: wants(6, &[Curve]),
+        mesh: must(1, &[Surface]).then(|| between[0].to_string()),
+        slide: wants(2, &[Cylindrical, Prismatic, BallSocket, Segment, InsideBox]).then(|| direction(5)),
+        turn_deg: wants(3, &turns).then(|| direction(9)),
+        swing_deg: wants(4, &swings).then(|| setup::Swing {
+            cone: (pick(5).is_multiple_of(2)).then(|| [size(6), size(7)]),
+            stiffness: (pick(6).is_multiple_of(2)).then(|| keyed(6)),
+            damping: None,
+        }),
+        give: (pick(7).is_multiple_of(4)).then(|| setup::Give {
+            stiffness: Some(keyed(8)),
+            damping: (pick(8).is_multiple_of(2)).then(|| keyed(9)),
+            turn_stiffness: None,
+            turn_damping: None,
+        }),
+        break_force: (pick(9).is_multiple_of(3)).then(|| size(10)),
+        on: (pick(10).is_multiple_of(3)).then_some(on),
+        grab: pick(10).is_multiple_of(2) && must(11, &[Universal, Pin, Fixed, Cylindrical]),
+        ..Joint::new(kind, between)
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
@@ -115,6 +214,7 @@ proptest! {
         numbers in prop::collection::vec(anything(), 40),
         spoiled in any::<bool>(),
         joined in any::<bool>(),
+        tame in any::<bool>(),
     ) {
         let Ok(mut setup) = automatic(&scene, None) else { return Ok(()) };
         setup.bake.frames = Some([0.0, 12.0]);
@@ -122,12 +222,8 @@ proptest! {
             spoil(&mut setup, &numbers);
         }
         if joined && setup.bodies.len() > 1 {
-            let kinds = [JointKind::Universal, JointKind::Pin, JointKind::Fixed, JointKind::Rope, JointKind::Distance];
             for (k, pair) in setup.bodies.windows(2).enumerate() {
-                setup.joints.push(Joint {
-                    length: Some(numbers[k].abs()).filter(|l| l.is_finite()),
-                    ..Joint::new(kinds[k % kinds.len()], [&pair[0].node, &pair[1].node])
-                });
+                setup.joints.push(joint(&numbers, 7 * k, tame, [&pair[0].node, &pair[1].node]));
             }
         }
         let clip = scene.clips.first();
@@ -150,6 +246,47 @@ proptest! {
             session.step(*dt);
         }
         session.seek(0.2);
+    }
+
+    #[test]
+    fn no_joint_makes_it_panic_or_leave_all_bounds(
+        numbers in prop::collection::vec(anything(), 60),
+        tame in prop::bool::weighted(0.8),
+        dt in 0.001..0.1_f64,
+    ) {
+        let mut scene = Scene { frames_per_second: 24.0, ..Scene::default() };
+        let mut setup = Setup::default();
+        setup.bake.frames = Some([0.0, 24.0]);
+        scene.meshes.push(Mesh {
+            name: "card".into(),
+            positions: vec![DVec3::ZERO, DVec3::X, DVec3::Y],
+            triangles: vec![[0, 1, 2]],
+        });
+        for i in 0..4 {
+            let at = Channels { translation: DVec3::X * f64::from(i), ..Channels::default() };
+            let name = format!("Box {i}");
+            let local = Local::Channels(at);
+            scene.nodes.push(Node { name: name.clone(), local, mesh: Some(0), ..Node::default() });
+            let mut body = setup::Body::new(name);
+            body.behaviour = setup::Behaviour::Free;
+            body.shape = setup::Shape::Box { size: Some([0.8, 0.2, 0.3]) };
+            body.mass = Some(1.0 + f64::from(i));
+            setup.bodies.push(body);
+        }
+        for (k, between) in [["world", "Box 0"], ["Box 0", "Box 1"], ["Box 1", "Box 2"], ["Box 1", "Box 3"]].iter().enumerate() {
+            // One that is refused does not spoil the others.
+            setup.joints.push(joint(&numbers, 13 * k, tame, *between));
+            if let Err(e) = compile(&scene, &setup, None) {
+                prop_assert!(!e.place.is_empty() && !e.problem.is_empty());
+                setup.joints.pop();
+            }
+        }
+        let rig = compile(&scene, &setup, None).unwrap().rig;
+        let mut session = Session::new(Arc::new(rig));
+        for _ in 0..60 {
+            session.step(dt);
+        }
+        prop_assert_eq!(session.state().quarantined(), None);
     }
 
     #[test]

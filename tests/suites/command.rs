@@ -135,6 +135,57 @@ fn top_speed(out: &RawDocument, clip: &str) -> f64 {
     fastest
 }
 
+/// A door and a load, without keys or meshes.
+const DOOR: &str = r#"{
+  "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0, 1, 2]}],
+  "nodes": [{"name": "Hinge"}, {"name": "Door", "translation": [0.5, 0, 0]}, {"name": "Load", "translation": [0, -3, 0]}]
+}"#;
+
+#[test]
+fn joints_are_reported_as_the_set_up_has_them() {
+    let folder = scratch::folder("door");
+    fs::write(folder.path().join("door.gltf"), DOOR).unwrap();
+    let setup = |pitch: &str| {
+        format!(
+            r#"{{"sinew":1,"bake":{{"frames":[0,48]}},"bodies":[
+            {{"node":"Door","behaviour":"free","mass":2,"shape":{{"kind":"box","size":[1,2,0.1]}}}},
+            {{"node":"Load","behaviour":"free","mass":10,"shape":{{"kind":"sphere","radius":0.2}}}}],
+            "joints":[
+            {{"kind":"pin","between":["world","Door"],"at":"Hinge","axis":[0,0,1],{pitch}
+              "turn_deg":{{"limits":[-40,40],"stiffness":3,"damping":0.5}}}},
+            {{"name":"thread","kind":"universal","between":["world","Load"],"break_force":150,
+              "on":{{"keys":[[0,1],[1.5,0]],"between":"step"}}}},
+            {{"name":"weak","kind":"distance","between":["world","Load"],"at":["Hinge","Load"],"break_force":50,
+              "on":{{"keys":[[0,0],[1,1]],"between":"step"}}}}]}}"#
+        )
+    };
+    let file = folder.path().join("door.sinew.json");
+    fs::write(&file, setup("")).unwrap();
+    let r = json(&sinew(&["bake", "door.gltf", "--json"], folder.path()).success().unwrap());
+    let names: Vec<&str> =
+        r["joints"].as_array().unwrap().iter().filter_map(|j| j["name"].as_str()).collect();
+    assert_eq!(names, ["world - Door", "thread", "weak"], "springs and limits are no joints of their own");
+    for j in r["joints"].as_array().unwrap() {
+        assert!(
+            j["max_opening"].as_f64().unwrap() < 1e-6 && j["max_angle_deg"].as_f64().unwrap() < 1e-4,
+            "{j}"
+        );
+    }
+    // The thread lets go at 1.5 s: frame 36, and what is left breaks at once.
+    assert_eq!(
+        (&r["joints"][0]["broke_at_frame"], &r["joints"][1]["broke_at_frame"]),
+        (&Value::Null, &Value::Null)
+    );
+    let frame = r["joints"][2]["broke_at_frame"].as_f64().unwrap();
+    assert!((36.0..=37.0).contains(&frame), "{frame}");
+    assert!(r["warnings"].to_string().contains("\\\"weak\\\" broke at frame"), "{}", r["warnings"]);
+
+    fs::write(&file, setup("\"pitch\":1,")).unwrap();
+    let refused = sinew(&["bake", "door.gltf"], folder.path());
+    let said = &refused.stderr;
+    assert!(said.contains("joints[0]") && said.contains("pitch") && said.contains("\"pin\""), "{said}");
+}
+
 #[test]
 fn physics_in_the_scene_is_the_set_up_when_there_is_no_file() {
     let Some(rope) = sample::file("gltf/hanging_rope/hanging_rope.gltf") else { return };

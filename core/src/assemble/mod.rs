@@ -20,7 +20,7 @@ mod structure;
 
 pub use structure::{Mobility, Structure};
 
-use crate::joint::{Aim, End, Joint, Kind, Rows};
+use crate::joint::{Aim, End, Joint, Kind, Measure, Rows, Side};
 use crate::rotation;
 use crate::scene::Placement;
 use crate::solve::{BlockCholesky, BlockMatrix, MOST};
@@ -109,6 +109,8 @@ pub struct Assembly {
     /// What each joint is held to, and whether it holds at all.
     aims: Vec<Aim>,
     held: Vec<bool>,
+    /// Second frames: as they were, or as grabbed.
+    seconds: Vec<Placement>,
     mobility: Vec<Mobility>,
     rows: Vec<Rows>,
     matrix: BlockMatrix,
@@ -135,6 +137,7 @@ impl Assembly {
             structure,
             aims: vec![Aim::default(); joints.len()],
             held: joints.iter().map(holds_firmly).collect(),
+            seconds: joints.iter().map(|j| j.frames[1]).collect(),
             mobility: vec![Mobility::NONE; bodies],
             rows: vec![Rows::default(); joints.len()],
             matrix,
@@ -154,6 +157,11 @@ impl Assembly {
         self.held[j] = holds && holds_firmly(&joints[j]);
     }
 
+    /// Says where a joint's second frame is, in its end.
+    pub fn grab(&mut self, j: usize, second: Placement) {
+        self.seconds[j] = second;
+    }
+
     /// Measures every joint: rows and errors at the given placements, which are then to be made up for. Returns the
     /// largest opening and angle.
     pub fn measure(&mut self, joints: &[Joint], place: impl Fn(End) -> Placement) -> (f64, f64) {
@@ -164,7 +172,9 @@ impl Assembly {
             if !self.held[j] {
                 continue;
             }
-            let rows = Rows::new(joint, &joint.ends.map(&place), &self.aims[j]);
+            let ends = joint.ends.map(&place);
+            let sides = (Side::new(&ends[0], &joint.frames[0]), Side::new(&ends[1], &self.seconds[j]));
+            let rows = Rows::between(joint, &sides.0, &sides.1, &self.aims[j], Measure::Angles);
             if joint.kind.one_sided() && rows.error[0] <= 0.0 {
                 continue; // within its range
             }

@@ -19,10 +19,12 @@
 //! surfaces. A joint of the set-up with several of these becomes several joints here, which share its name.
 
 mod angles;
+mod opening;
 mod rows;
 mod side;
 mod track;
 
+pub use opening::{Opening, openings};
 pub(crate) use rows::inverse_left_jacobian;
 pub use rows::{Aim, Measure, Row, Rows};
 pub use side::Side;

@@ -27,11 +27,11 @@ pub enum Measure {
 /// What a joint is held to at a moment, where its kind leaves that open.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Aim {
-    /// The end of a range that matters; `None`: the nearer one.
+    /// The end of a range that matters; `None`: the nearer one. Of a track: whether it is held at its end.
     pub upper: Option<bool>,
     /// Where a keyed direction is held.
     pub rest: f64,
-    /// The rotation of a [`Kind::Pose`], in the world.
+    /// The rotation of a [`Kind::Pose`], as seen from the first frame.
     pub target: DQuat,
 }
 
@@ -91,7 +91,10 @@ impl Rows {
         (rows.count, rows.point) = (0, false);
         match joint.kind {
             Kind::Directions(locked) => rows.directions(locked, a, b, measure),
-            Kind::Distance { least, most } => rows.distance(least, most, a, b, aim.upper),
+            Kind::Distance { least, most } => {
+                let soft = joint.spring.is_some();
+                rows.distance(least, most, a, b, aim.upper, soft);
+            }
             Kind::Slide { axis, least, most } => {
                 let slide = a.axes.col(axis).dot(b.point - a.point);
                 let (upper, error) = bound(slide, least, most, aim.upper);
@@ -116,10 +119,17 @@ impl Rows {
                 (0..2).for_each(|k| rows.rotation(errors[k], slopes[k]));
             }
             Kind::Thread(pitch) => rows.thread(pitch, a, b),
-            Kind::Track => rows.track(joint, a, b),
+            Kind::Track => rows.track(joint, a, b, aim.upper == Some(true)),
             Kind::Pose(_) => {
-                let error = rotation::log(DQuat::from_mat3(&b.axes) * aim.target.conjugate());
-                (0..3).for_each(|k| rows.rotation(b.axes.col(k).dot(error), b.axes.col(k)));
+                // In the axes of the second frame, which are those of the inertia. Means of axes are no rotations.
+                let target = DQuat::from_mat3(&a.axes).normalize() * aim.target;
+                let own = DQuat::from_mat3(&b.axes).normalize();
+                let vector = rotation::log(own * target.conjugate());
+                let inverse = inverse_left_jacobian(vector);
+                for k in 0..3 {
+                    let direction = own * DVec3::AXES[k];
+                    rows.rotation(vector.dot(direction), inverse * direction);
+                }
             }
         }
     }
@@ -233,14 +243,14 @@ impl Rows {
         }
     }
 
-    fn distance(&mut self, least: f64, most: f64, a: &Side, b: &Side, upper: Option<bool>) {
+    fn distance(&mut self, least: f64, most: f64, a: &Side, b: &Side, upper: Option<bool>, soft: bool) {
         let apart = b.point - a.point;
         let length = apart.length();
         let (upper, _) = bound(length, least, most, upper);
         let held = if upper { most } else { least };
         // The square of a distance has an exact mean slope over a step; its half, divided by the distance, is an error in
-        // scene units.
-        let (error, n) = match held > 1e-9 {
+        // scene units. A spring pulls by the distance itself.
+        let (error, n) = match held > 1e-9 && !soft {
             true => (0.5 * (length * length - held * held) / held, apart / held),
             false => (length - held, if length > 1e-12 { apart / length } else { DVec3::X }),
         };
@@ -272,12 +282,13 @@ impl Rows {
         self.on[1][last].angular -= row * per_rad;
     }
 
-    fn track(&mut self, joint: &Joint, a: &Side, b: &Side) {
+    fn track(&mut self, joint: &Joint, a: &Side, b: &Side, at_end: bool) {
         let Some(track) = &joint.track else { return };
         let apart = b.point - a.point;
         let nearest = track.nearest(a.axes.transpose() * apart);
         let away = apart - a.axes * nearest.point;
-        for direction in &nearest.held[..nearest.count] {
+        let count = if at_end { 3 } else { nearest.count };
+        for direction in &nearest.held[..count] {
             let t = a.axes * *direction;
             self.translation(t, t.dot(away), a, b);
         }
@@ -334,7 +345,7 @@ mod tests {
             .prop_map(|(position, r)| Placement { position, rotation: rotation::exp(r) })
     }
 
-    const KINDS: [Kind; 16] = [
+    const KINDS: [Kind; 17] = [
         Kind::UNIVERSAL,
         Kind::PIN,
         Kind::CYLINDRICAL,
@@ -351,6 +362,7 @@ mod tests {
         Kind::TurnTo,
         Kind::Upright,
         Kind::Thread(20.0),
+        Kind::Pose(0),
     ];
 
     fn moved(p: &Placement, v: DVec3, w: DVec3, s: f64) -> Placement {

@@ -18,6 +18,7 @@ pub struct Motion {
     times: Vec<f64>,
     samples: Vec<Sample>,
     quarantined: Vec<(usize, usize)>,
+    broken: Vec<(usize, usize)>,
     open_joints: Vec<(f64, f64)>,
 }
 
@@ -51,6 +52,7 @@ impl Motion {
             times: Vec::with_capacity(frames),
             samples: Vec::with_capacity(frames * solids),
             quarantined: Vec::new(),
+            broken: Vec::new(),
             open_joints: vec![(0.0, 0.0); rig.joints.len()],
         }
     }
@@ -61,6 +63,11 @@ impl Motion {
         for (i, _) in state.solids.iter().enumerate().filter(|(_, s)| s.quarantined) {
             if !self.quarantined.iter().any(|q| q.0 == i) {
                 self.quarantined.push((i, self.times.len() - 1));
+            }
+        }
+        for (joint, _) in rig.joints.iter().zip(&state.joints).filter(|(_, s)| s.broken) {
+            if !self.broken.iter().any(|b| b.0 == joint.of) {
+                self.broken.push((joint.of, self.times.len() - 1));
             }
         }
         let mut seen: Vec<Seen> = Vec::with_capacity(rig.solids.len());
@@ -89,6 +96,11 @@ impl Motion {
     /// Bodies whose numbers left all bounds and which were stopped: `(solid, frame)`.
     pub fn quarantined(&self) -> &[(usize, usize)] {
         &self.quarantined
+    }
+
+    /// Joints that broke: `(joint of the set-up, frame)`.
+    pub fn broken(&self) -> &[(usize, usize)] {
+        &self.broken
     }
 
     /// How far each joint was open at most at any frame: scene units and rad, in the rig's order.

@@ -156,7 +156,7 @@ pub(super) struct Compiler<'a> {
 }
 
 /// A key whose numbers are no curve, said with its place.
-fn curve_error(place: impl Into<String>) -> impl FnOnce(CurveError) -> SetupError {
+pub(super) fn curve_error(place: impl Into<String>) -> impl FnOnce(CurveError) -> SetupError {
     move |e| SetupError::new(place, e.to_string())
 }
 
@@ -582,7 +582,7 @@ fn default_distance(body: &Body, radius: f64, path: &Path, rad_per_s: f64) -> f6
 }
 
 /// Refuses numbers outside `[lo, hi]` by place.
-fn check(place: &str, v: &Keyable, lo: f64, hi: f64) -> Result<(), SetupError> {
+pub(super) fn check(place: &str, v: &Keyable, lo: f64, hi: f64) -> Result<(), SetupError> {
     let bad = v.values().into_iter().find(|x| !(*x >= lo && *x <= hi) || x.is_nan());
     match bad {
         None => Ok(()),

@@ -6,7 +6,7 @@ use crate::gltf::{ClipToAdd, Document, ReadOptions};
 use serde::Serialize;
 use sinew_core::assemble::{Ending, Goal};
 use sinew_core::bake;
-use sinew_core::joint::Joint;
+use sinew_core::joint::openings;
 use sinew_core::rig::{Rig, Setting, Value, compile};
 use sinew_core::rotation;
 use sinew_core::setup::{Setup, SetupError, choose_clip};
@@ -262,13 +262,17 @@ fn bodies(rig: &Rig, done: &Together) -> Vec<BodyMoved> {
 }
 
 fn joints(rig: &Rig, done: &Together) -> Vec<JointClosed> {
-    let after = done.motion.open_joints();
-    let one = |(i, joint): (usize, &Joint)| JointClosed {
-        name: joint.name.clone(),
-        opening_before: done.open_before[i].0,
-        angle_before_deg: done.open_before[i].1.to_degrees(),
-        max_opening: after[i].0,
-        max_angle_deg: after[i].1.to_degrees(),
-    };
-    rig.joints.iter().enumerate().map(one).collect()
+    let before = openings(&rig.joints, &done.open_before);
+    let after = openings(&rig.joints, done.motion.open_joints());
+    before
+        .into_iter()
+        .zip(after)
+        .map(|(before, after)| JointClosed {
+            name: before.name,
+            opening_before: before.opening,
+            angle_before_deg: before.angle.to_degrees(),
+            max_opening: after.opening,
+            max_angle_deg: after.angle.to_degrees(),
+        })
+        .collect()
 }

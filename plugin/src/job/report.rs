@@ -67,6 +67,8 @@ pub struct JointReport {
     pub max_opening: f64,
     /// Largest angle along a locked direction, degrees.
     pub max_angle_deg: f64,
+    /// The frame by which it had broken, if it did.
+    pub broke_at_frame: Option<f64>,
 }
 
 /// Seconds per stage.

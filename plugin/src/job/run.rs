@@ -2,6 +2,7 @@
 
 use super::{JobError, JointReport, Progress, Report, Stage, Status, Timings};
 use sinew_core::bake::{Baked, bake};
+use sinew_core::joint::openings;
 use sinew_core::motion::{Motion, report};
 use sinew_core::rig::{Compiled, compile};
 use sinew_core::scene::Scene;
@@ -122,7 +123,11 @@ fn notice(rig: &sinew_core::rig::Rig, motion: &Motion, end: End, warnings: &mut 
         ));
     }
     let size = rig.solids.iter().fold(0.0_f64, |m, s| m.max(s.radius));
-    let open: Vec<String> = joints(rig, motion)
+    let joints = joints(rig, motion);
+    for (joint, frame) in joints.iter().filter_map(|j| j.broke_at_frame.map(|f| (j, f))) {
+        warnings.push(format!("the joint \"{}\" broke at frame {frame}", joint.name));
+    }
+    let open: Vec<String> = joints
         .iter()
         .filter(|j| j.max_opening > OPEN * size || j.max_angle_deg > OPEN.to_degrees())
         .map(|j| format!("\"{}\" by {:.3} and {:.1} deg", j.name, j.max_opening, j.max_angle_deg))
@@ -148,11 +153,14 @@ fn notice(rig: &sinew_core::rig::Rig, motion: &Motion, end: End, warnings: &mut 
 const OPEN: f64 = 1e-3;
 
 fn joints(rig: &sinew_core::rig::Rig, motion: &Motion) -> Vec<JointReport> {
-    let open = rig.joints.iter().zip(motion.open_joints());
-    open.map(|(joint, &(opening, angle))| JointReport {
-        name: joint.name.clone(),
-        max_opening: opening,
-        max_angle_deg: angle.to_degrees(),
-    })
-    .collect()
+    let broke = |of: usize| motion.broken().iter().find(|b| b.0 == of).map(|b| rig.range.first + b.1 as f64);
+    openings(&rig.joints, motion.open_joints())
+        .into_iter()
+        .map(|joint| JointReport {
+            name: joint.name,
+            max_opening: joint.opening,
+            max_angle_deg: joint.angle.to_degrees(),
+            broke_at_frame: broke(joint.of),
+        })
+        .collect()
 }

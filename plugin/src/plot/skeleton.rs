@@ -29,7 +29,7 @@ impl Skeleton {
         };
         let mut of_solid: Vec<Vec<DVec3>> = vec![Vec::new(); rig.solids.len()];
         let mut skeleton = Skeleton::default();
-        for joint in &rig.joints {
+        for joint in rig.joints.iter().filter(|j| !matches!(j.kind, Kind::Pose(_))) {
             let at = [0, 1].map(|k| place(joint.ends[k]).then(&joint.frames[k]).position);
             for (end, at) in joint.ends.iter().zip(at) {
                 match end {

@@ -127,6 +127,13 @@ impl Constraints {
             self.slopes.fill(DMat3::ZERO);
         }
         for (j, joint) in rig.joints.iter().enumerate() {
+            if joint.kind == Kind::Track && self.holds[j].active {
+                let hold = &mut self.holds[j];
+                hold.to.upper = None;
+                let rows = Rows::between(joint, &hold.end[0], &hold.end[1], &hold.to, Measure::Products);
+                // Beyond its end it is held there, wherever it is in the middle of the step.
+                hold.to.upper = (rows.count == 3).then_some(true);
+            }
             let hold = &self.holds[j];
             if !hold.active {
                 self.rows[j].count = 0;
@@ -137,7 +144,7 @@ impl Constraints {
                 (hold.start[e].mix(&hold.end[e], late), late)
             };
             let ((mut a, late_a), (b, late_b)) = (side(0), side(1));
-            if hold.translations == 3 {
+            if hold.translations == 3 && !hold.is_soft && joint.kind != Kind::Track {
                 // What is still open is not part of the lever.
                 a.lever -= b.point - a.point;
             }
@@ -181,7 +188,7 @@ impl Constraints {
             hold.active = hold.on;
             if !hold.on {
                 self.multipliers[j] = [0.0; MOST];
-            } else if joint.kind.one_sided() && !hold.is_soft {
+            } else if joint.kind.one_sided() {
                 // Where the bodies are heading decides.
                 let frames = [hold.start[0], hold.start[1]];
                 let ahead: [Side; 2] = std::array::from_fn(|e| match self.structure.ends[j][e] {
@@ -189,7 +196,9 @@ impl Constraints {
                     Some(body) => {
                         let (shift, turn) = self.movers[body].free();
                         let lever = frames[e].lever + turn.cross(frames[e].lever);
-                        Side { point: frames[e].point - frames[e].lever + shift + lever, lever, ..frames[e] }
+                        let [x, y, z] = [0, 1, 2].map(|k| frames[e].axes.col(k));
+                        let axes = DMat3::from_cols(x + turn.cross(x), y + turn.cross(y), z + turn.cross(z));
+                        Side { point: frames[e].point - frames[e].lever + shift + lever, lever, axes }
                     }
                 });
                 let rows = Rows::between(joint, &ahead[0], &ahead[1], &hold.to, Measure::Products);
@@ -219,7 +228,6 @@ impl Constraints {
                 for r in 0..self.rows[j].count {
                     changed |= self.softs[j][r].spend(&mut self.multipliers[j][r]);
                 }
-                continue;
             }
             if !hold.on || !joint.kind.one_sided() {
                 continue;

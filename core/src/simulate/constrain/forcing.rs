@@ -30,6 +30,7 @@ impl Constraints {
         }
         for (j, hold) in self.holds.iter().enumerate() {
             self.assembly.hold(&rig.joints, j, hold.to, hold.on);
+            self.assembly.grab(j, state.joints[j].grabbed.unwrap_or(rig.joints[j].frames[1]));
         }
         self.free.iter_mut().zip(&self.bodies).for_each(|(free, body)| *free = body.placement);
         let goal = Goal {

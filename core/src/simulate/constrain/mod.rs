@@ -19,6 +19,7 @@ use crate::assemble::{Assembly, Body, Mobility, Structure};
 use crate::joint::{Aim, End, Joint, Kind, Rows, Side};
 use crate::rig::{Drive, Rig};
 use crate::scene::Placement;
+use crate::setup::Timing;
 use crate::solve::{BlockCholesky, BlockMatrix, MOST};
 use glam::{DMat3, DVec3};
 use mover::Mover;
@@ -110,10 +111,10 @@ impl Hold {
     fn new(joint: &Joint) -> Hold {
         let holds = &joint.holds;
         let mut hold = Hold {
-            point: joint.kind == Kind::UNIVERSAL,
+            point: joint.kind == Kind::UNIVERSAL && joint.spring.is_none(),
             translations: joint.kind.translations(),
             is_soft: joint.spring.is_some() || matches!(joint.kind, Kind::Pose(_)),
-            aims: !matches!(joint.kind, Kind::Directions(_) | Kind::Track),
+            aims: !matches!(joint.kind, Kind::Directions(_)),
             changes: holds.on.is_some() || holds.most_force.is_finite() || holds.most_torque.is_finite(),
             ..Hold::default()
         };
@@ -333,6 +334,10 @@ impl Constraints {
                 hold.to = aim(rig, joint, state, to, true);
             }
             self.multipliers[j] = state.joints[j].multipliers;
+            if joint.kind == Kind::Track && self.multipliers[j][2] != 0.0 {
+                // What stopped it at the end of the track does not go on pushing.
+                self.multipliers[j][1..].fill(0.0);
+            }
         }
     }
 
@@ -385,14 +390,18 @@ const SWINGS: f64 = 1.0;
 const LATER: f64 = 0.25;
 
 /// What a joint is held to at `time`.
+///
+/// A target that jumps, or that moves with its body instead of by the clock, has no velocity: it is where it is.
 fn aim(rig: &Rig, joint: &Joint, state: &State, time: f64, end: bool) -> Aim {
     let mut aim = Aim { rest: joint.rest.at(time), ..Aim::default() };
-    if let Kind::Pose(solid) = joint.kind {
-        if let Some(t) = rig.solids[solid].rotation_target {
-            let path = &rig.paths[rig.trackers[t].path];
-            let on = if end { state.targets[t].on_path } else { state.targets[t].before };
-            aim.target = path.at(on.span, on.parameter).rotation;
-        }
+    if let Kind::Pose(solid) = joint.kind
+        && let Some(t) = rig.solids[solid].rotation_target
+    {
+        let path = &rig.paths[rig.trackers[t].path];
+        let (now, before) = (state.targets[t].on_path, state.targets[t].before);
+        let moves = rig.trackers[t].timing == Timing::Timed && !path.jumps_between(before.span, now.span);
+        let on = if end || !moves { now } else { before };
+        aim.target = path.at(on.span, on.parameter).rotation;
     }
     aim
 }

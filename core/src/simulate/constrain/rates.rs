@@ -6,7 +6,7 @@
 use super::Constraints;
 use crate::assemble::Mobility;
 use crate::dynamics::top;
-use crate::joint::{End, Measure};
+use crate::joint::{End, Kind, Measure};
 use crate::rig::Rig;
 use crate::simulate::State;
 use crate::solve::MOST;
@@ -22,6 +22,11 @@ impl Constraints {
                 self.rows[j].count = 0;
                 continue;
             }
+            if joint.kind == Kind::Track && self.rows[j].count == 3 {
+                // At the end of a track; by rounding, it may seem a hair before it.
+                self.holds[j].to.upper = Some(true);
+            }
+            let hold = &self.holds[j];
             self.rows[j].set(joint, &hold.end[0], &hold.end[1], &hold.to, Measure::Products);
         }
         for (i, s) in state.solids.iter().enumerate() {
@@ -31,26 +36,22 @@ impl Constraints {
                 false => Mobility::of(b.per_mass, s.orientation, b.per_inertia),
             };
         }
-        self.prepare_rates(rig, state, to);
+        self.push_spent(rig, state, h);
+        self.prepare_rates(rig, state, to, h);
         self.factor.solve(&mut self.wanted);
-        // The ends of ranges push, and never pull: what leaves them is let go.
+        // The ends of ranges push, and never pull: what leaves them is let go. A push throughout the step that stops a
+        // body by its end has it going back by then, which the impulse takes: the two together push.
         let mut loose = false;
         for (j, joint) in rig.joints.iter().enumerate() {
-            if self.rows[j].count > 0 && joint.kind.one_sided() && self.wanted[j][0] > 0.0 {
+            let pushed = if self.holds[j].is_soft { 0.0 } else { self.multipliers[j][0] * h };
+            if self.rows[j].count > 0 && joint.kind.one_sided() && self.wanted[j][0] + pushed > 0.0 {
                 self.rows[j].count = 0;
                 loose = true;
             }
         }
         if loose {
-            self.prepare_rates(rig, state, to);
+            self.prepare_rates(rig, state, to, h);
             self.factor.solve(&mut self.wanted);
-        }
-        for (j, _) in self.holds.iter().enumerate().filter(|(_, h)| h.is_soft && h.active) {
-            for r in 0..self.rows[j].count {
-                if self.softs[j][r].is_spent() {
-                    self.wanted[j][r] = self.multipliers[j][r] * h;
-                }
-            }
         }
         self.forces.fill((DVec3::ZERO, DVec3::ZERO));
         self.structure.spread(&self.rows, &self.wanted, &mut self.forces);
@@ -64,13 +65,47 @@ impl Constraints {
                 s.momentum += twist;
             }
         }
+        for (j, _) in self.holds.iter().enumerate().filter(|(_, h)| h.is_soft && h.active) {
+            for r in 0..self.rows[j].count {
+                if self.softs[j][r].is_spent() {
+                    self.wanted[j][r] = self.multipliers[j][r] * h;
+                }
+            }
+        }
         self.note_pulls(rig, state, &self.wanted, h);
         self.break_joints(rig, state, h);
     }
 
+    /// Springs that pull their utmost do so before the others answer.
+    fn push_spent(&mut self, rig: &Rig, state: &mut State, h: f64) {
+        let mut any = false;
+        for (j, hold) in self.holds.iter().enumerate() {
+            self.wanted[j] = [0.0; MOST];
+            for r in 0..self.rows[j].count {
+                if hold.active && hold.is_soft && self.softs[j][r].is_spent() {
+                    self.wanted[j][r] = self.multipliers[j][r] * h;
+                    any = true;
+                }
+            }
+        }
+        if !any {
+            return;
+        }
+        self.forces.fill((DVec3::ZERO, DVec3::ZERO));
+        self.structure.spread(&self.rows, &self.wanted, &mut self.forces);
+        for (i, s) in state.solids.iter_mut().enumerate() {
+            if self.jointed[i] && !s.quarantined {
+                s.velocity += self.forces[i].0 * self.mobility[i].shift;
+                if rig.solids[i].simulate.orientation() {
+                    s.momentum += self.forces[i].1;
+                }
+            }
+        }
+    }
+
     /// Matrix, factor and rates of the rows there are.
     #[inline(always)]
-    fn prepare_rates(&mut self, rig: &Rig, state: &State, to: f64) {
+    fn prepare_rates(&mut self, rig: &Rig, state: &State, to: f64, h: f64) {
         self.structure.fill(&mut self.matrix, &self.rows, &self.mobility);
         for (j, joint) in rig.joints.iter().enumerate() {
             let rows = &self.rows[j];
@@ -88,38 +123,55 @@ impl Constraints {
             for r in 0..rows.count {
                 let rate =
                     rows.on[0][r].rate(rates[0].0, rates[0].1) + rows.on[1][r].rate(rates[1].0, rates[1].1);
-                self.wanted[j][r] = -rate;
+                // Where a joint is held may move.
+                self.wanted[j][r] = match joint.kind {
+                    Kind::SlideTo | Kind::TurnTo => (hold.to.rest - hold.from.rest) / h - rate,
+                    _ => -rate,
+                };
                 if hold.is_soft {
-                    let (give, aim) = self.softs[j][r].rate();
-                    self.matrix.diagonal[j][r][r] +=
-                        if self.softs[j][r].is_spent() { 1e12 * self.matrix.diagonal[j][r][r] } else { give };
-                    self.wanted[j][r] += aim;
+                    let diagonal = &mut self.matrix.diagonal[j][r][r];
+                    if self.softs[j][r].is_spent() {
+                        *diagonal *= 1e12;
+                        self.wanted[j][r] = 0.0;
+                    } else {
+                        let (give, aim) = self.softs[j][r].rate();
+                        *diagonal += give;
+                        self.wanted[j][r] = aim - rate;
+                    }
                 }
             }
         }
         self.factor.factor(&self.matrix);
     }
 
-    /// Lets go of joints that bear more than they can.
+    /// Lets go of joints that bear more than they can: all parts of a joint of the set-up together.
     fn break_joints(&self, rig: &Rig, state: &mut State, h: f64) {
-        for (j, joint) in rig.joints.iter().enumerate() {
+        let mut next = 0;
+        while next < rig.joints.len() {
+            let first = next;
+            let joint = &rig.joints[first];
+            while next < rig.joints.len() && rig.joints[next].of == joint.of {
+                next += 1;
+            }
             let (force, torque) = (joint.holds.most_force, joint.holds.most_torque);
-            if force.is_infinite() && torque.is_infinite() || !self.holds[j].active {
+            if force.is_infinite() && torque.is_infinite() {
                 continue;
             }
             let (mut pull, mut twist) = (DVec3::ZERO, DVec3::ZERO);
-            for r in 0..self.rows[j].count {
-                // Mean force of the step, with the impulse at its end.
-                let bears = self.multipliers[j][r] + self.wanted[j][r] / h;
-                let row = &self.rows[j].on[1][r];
-                pull += row.linear * bears;
-                if row.linear == DVec3::ZERO {
-                    twist += row.angular * bears;
+            for j in (first..next).filter(|j| self.holds[*j].active) {
+                for r in 0..self.rows[j].count {
+                    // Mean force of the step: of the way there and the impulse at its end, which is all there is of springs.
+                    let throughout = if self.holds[j].is_soft { 0.0 } else { self.multipliers[j][r] };
+                    let bears = throughout + self.wanted[j][r] / h;
+                    let row = &self.rows[j].on[1][r];
+                    pull += row.linear * bears;
+                    if row.linear == DVec3::ZERO {
+                        twist += row.angular * bears;
+                    }
                 }
             }
             if pull.length() > force || twist.length() > torque {
-                let parts = state.joints.iter_mut().zip(&rig.joints).filter(|(_, o)| o.of == joint.of);
-                parts.for_each(|(memory, _)| memory.broken = true);
+                state.joints[first..next].iter_mut().for_each(|memory| memory.broken = true);
             }
         }
     }

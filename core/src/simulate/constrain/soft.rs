@@ -12,16 +12,21 @@
 //! which vanishes for a stiff spring (a firm joint) and grows without bounds for a soft one (a mere force). The same
 //! with `b` for `g` and `h` for `h^2 / 2` gives its impulse on velocities.
 
+// Rows are the mathematics here; iterators would hide them.
+#![allow(clippy::needless_range_loop)]
+
 use super::Constraints;
+use crate::assemble::Mobility;
 use crate::dynamics::response::Response;
-use crate::joint::{Kind, Measure, Rows};
+use crate::dynamics::top;
+use crate::joint::{Kind, Measure, Rows, Side};
 use crate::rig::{Drive, Rig};
 use crate::simulate::State;
 use crate::solve::MOST;
 use glam::DVec3;
 
 /// One row of a spring.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Soft {
     /// p and p t, for positions.
     hold: f64,
@@ -37,8 +42,30 @@ pub struct Soft {
     spent: bool,
 }
 
+/// Springs that answer at more than this (1/s) do so at once; beyond it numbers end.
+const FIRM: f64 = 1e12;
+
+/// Springs that go through more than this of their swing in a step (rad) are damped.
+const SWINGS: f64 = 2.0;
+
 /// Softer rows than this are forces.
 const LEAST_HOLD: f64 = 1e-9;
+
+impl Default for Soft {
+    /// A firm row.
+    fn default() -> Self {
+        Soft {
+            hold: 1.0,
+            aim: 0.0,
+            rate_hold: 1.0,
+            rate_aim: 0.0,
+            shift: 0.0,
+            kick: 0.0,
+            strength: f64::INFINITY,
+            spent: false,
+        }
+    }
+}
 
 impl Soft {
     /// What is left of the row's equation, times p.
@@ -95,40 +122,32 @@ impl Constraints {
             let hold = &self.holds[j];
             let [a, b] = &hold.start;
             let rows = Rows::between(joint, a, b, &hold.from, Measure::Products);
-            let later = Rows::between(joint, a, b, &hold.to, Measure::Products);
+            // What it is held to moves, and so do ends that follow keys: both change the error by themselves.
+            let aimed = Rows::between(joint, a, b, &hold.to, Measure::Products);
+            let sides: [&Side; 2] = std::array::from_fn(|e| match self.structure.ends[j][e] {
+                Some(_) => &hold.start[e],
+                None => &hold.end[e],
+            });
+            let later = Rows::between(joint, sides[0], sides[1], &hold.to, Measure::Products);
             let translations = joint.kind.translations();
             let mut soft = [Soft::default(); MOST];
             for r in 0..rows.count {
-                // The target moves: its velocity along the row.
+                let aim_rate = (rows.error[r] - aimed.error[r]) / h;
                 let carried = (rows.error[r] - later.error[r]) / h;
                 let mut free = rows.error[r] - carried * h;
                 let mut rate = -carried;
                 let mut yielding = 0.0;
                 for e in 0..2 {
                     let row = &rows.on[e][r];
-                    match self.structure.ends[j][e] {
-                        Some(body) => {
-                            let (shift, turn) = self.movers[body].free();
-                            free += row.rate(shift, turn);
-                            let s = &self.before[body];
-                            let solid = &rig.solids[body];
-                            let spin = crate::dynamics::top::angular_velocity(
-                                s.orientation,
-                                s.momentum,
-                                solid.per_inertia,
-                            );
-                            rate += row.rate(s.velocity, spin);
-                            let m = &self.bodies[body];
-                            let mobility =
-                                crate::assemble::Mobility::of(m.per_mass, s.orientation, m.per_inertia);
-                            yielding += row.rate(row.linear * mobility.shift, mobility.turn * row.angular);
-                        }
-                        None => {
-                            let moved = hold.end[e].point - hold.start[e].point;
-                            free += row.linear.dot(moved);
-                            rate += row.linear.dot(moved) / h;
-                        }
-                    }
+                    let Some(body) = self.structure.ends[j][e] else { continue };
+                    let (shift, turn) = self.movers[body].free();
+                    free += row.rate(shift, turn);
+                    let s = &self.before[body];
+                    let spin = top::angular_velocity(s.orientation, s.momentum, rig.solids[body].per_inertia);
+                    rate += row.rate(s.velocity, spin);
+                    let m = &self.bodies[body];
+                    let mobility = Mobility::of(m.per_mass, s.orientation, m.per_inertia);
+                    yielding += row.rate(row.linear * mobility.shift, mobility.turn * row.angular);
                 }
                 let (k, c, forward, strength) = match joint.kind {
                     Kind::Pose(solid) => {
@@ -136,7 +155,7 @@ impl Constraints {
                         let inertia = rig.solids[solid].inertia.to_array()[r];
                         // The paper's torque is that of the body alone; the row moves its parent, too.
                         let share = inertia * yielding;
-                        let forward = drive.damping * share * (1.0 - drive.keep_up) * carried
+                        let forward = drive.damping * share * (1.0 - drive.keep_up) * aim_rate
                             - b.axes.col(r).dot(state.solids[solid].torque.correction) * yielding;
                         (drive.stiffness * share, drive.damping * share, -forward, drive.max_torque)
                     }
@@ -151,7 +170,15 @@ impl Constraints {
                         }
                     }
                 };
-                let firm = k.is_infinite();
+                let (firm, c) = (k > FIRM * FIRM, c.min(FIRM));
+                // A spring that swings to and fro within a step cannot be shown swinging; what it stores would only
+                // come back as noise. It settles instead, the stiffer the more, as if damped critically.
+                let swings = k.sqrt() * h;
+                let c = if !firm && swings > SWINGS {
+                    c.max(2.0 * k.sqrt() * (1.0 - SWINGS / swings))
+                } else {
+                    c
+                };
                 let answer = if firm {
                     Response { b: 0.0, b_rate: 0.0, g: 0.0, h: 0.0 }
                 } else {
@@ -168,7 +195,7 @@ impl Constraints {
                     hold: hold_share,
                     aim: end - (1.0 - hold_share) * free,
                     rate_hold: rate_share,
-                    rate_aim: end_rate - (1.0 - rate_share) * (rate + h * other) + rate_share * carried,
+                    rate_aim: end_rate - (1.0 - rate_share) * (rate + h * other) + rate_share * aim_rate,
                     shift: half * yielding,
                     kick: yielding,
                     strength,

@@ -1,0 +1,34 @@
+//! How the joints of a rig are solved.
+
+use crate::joint::Joint;
+use crate::rig::Solver;
+use crate::setup::{self, SetupError, Tier};
+
+/// How joints are solved.
+pub(in crate::rig) fn solver(wanted: &setup::Solver, joints: &[Joint]) -> Result<Solver, SetupError> {
+    let place = |field: &str| format!("world.solver.{field}");
+    let few = |field: &str, value: Option<usize>, least: usize, most: usize, default: usize| match value {
+        Some(v) if !(least..=most).contains(&v) => {
+            Err(SetupError::new(place(field), format!("{v} must be between {least} and {most}")))
+        }
+        v => Ok(v.unwrap_or(default)),
+    };
+    let budget = match wanted.microseconds {
+        None => None,
+        Some(us) if us.is_finite() && us > 0.0 && us <= 1e9 => {
+            Some(std::time::Duration::from_nanos((us * 1000.0) as u64))
+        }
+        Some(us) => {
+            return Err(SetupError::new(place("microseconds"), format!("{us} must be above 0, at most 1e9")));
+        }
+    };
+    let rows = joints.len() * crate::solve::MOST;
+    let rounds = if wanted.tier == Tier::Pairwise { 200 } else { 24 };
+    Ok(Solver {
+        tier: wanted.tier,
+        rounds: few("rounds", wanted.rounds, 1, 100_000, rounds)?,
+        iterations: few("iterations", wanted.iterations, 1, 1_000_000, 3 * rows.max(1))?,
+        budget,
+        halvings: few("halvings", wanted.halvings, 0, 8, 4)?,
+    })
+}
