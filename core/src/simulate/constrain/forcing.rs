@@ -31,7 +31,8 @@ impl Constraints {
         for (j, hold) in self.holds.iter().enumerate() {
             self.assembly.hold(&rig.joints, j, hold.to, hold.on);
         }
-        let free: Vec<Placement> = self.bodies.iter().map(|b| b.placement).collect();
+        // Where the last step ended matters no more.
+        self.stood.iter_mut().zip(&self.bodies).for_each(|(free, b)| *free = b.placement);
         let goal = Goal {
             opening: super::CLOSED * self.link,
             angle: super::CLOSED,
@@ -44,7 +45,7 @@ impl Constraints {
             if !self.jointed[i] || s.quarantined {
                 continue;
             }
-            let (from, at) = (&free[i], &self.bodies[i].placement);
+            let (from, at) = (&self.stood[i], &self.bodies[i].placement);
             s.velocity += (at.position - from.position) / h;
             let turned = rotation::log(at.rotation * from.rotation.conjugate());
             let before = &self.before[i];
