@@ -102,11 +102,11 @@ impl Assembly {
         for (j, block) in self.matrix.diagonal.iter_mut().enumerate() {
             (0..self.matrix.rows[j]).for_each(|r| block[r][r] += mu);
         }
-        self.factor.factor(&self.matrix);
+        self.factor.prepare(&self.matrix);
+        self.correct(bodies);
         for (j, block) in self.matrix.diagonal.iter_mut().enumerate() {
             (0..self.matrix.rows[j]).for_each(|r| block[r][r] -= mu);
         }
-        self.correct(bodies);
         // g + J d = g + A l = -mu l, so |g|^2 - |g + J d|^2 = |g|^2 - mu^2 |l|^2.
         let square = |all: &[[f64; crate::solve::MOST]], rows: &[usize]| {
             all.iter().zip(rows).flat_map(|(b, &n)| &b[..n]).map(|v| v * v).sum::<f64>()
