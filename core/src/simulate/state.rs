@@ -101,6 +101,18 @@ impl Workspace {
         self.constraints.as_ref().map_or(&[], |c| c.open())
     }
 
+    /// Rounds of closing joints that the last step took.
+    pub fn rounds(&self) -> usize {
+        self.constraints.as_ref().map_or(0, |c| c.clock.rounds())
+    }
+
+    /// Has steps with a time limit ask `now` for the time instead of the system: it never goes back.
+    pub fn ask_time(&mut self, now: fn() -> std::time::Duration) {
+        if let Some(c) = &mut self.constraints {
+            c.clock.ask(now);
+        }
+    }
+
     /// Scratch for a rig.
     pub fn new(rig: &Rig) -> Workspace {
         Workspace {

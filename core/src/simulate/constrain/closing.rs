@@ -13,12 +13,10 @@
 
 use super::{CLOSED, Constraints, end_axes};
 use crate::joint::{Kind, Measure, Rows, Side};
-use crate::rig::Rig;
+use crate::rig::{Rig, Solver};
+use crate::setup::Tier;
 use crate::solve::MOST;
 use glam::{DMat3, DVec3};
-
-/// Rounds per step.
-const MOST_ROUNDS: usize = 24;
 
 /// A round that leaves more than this share open has the wrong matrix.
 const SLOW: f64 = 0.15;
@@ -35,16 +33,23 @@ const STEEP: f64 = 0.02;
 impl Constraints {
     /// Finds the multipliers; whether all joints are closed.
     pub(super) fn close(&mut self, rig: &Rig, stands: bool) -> bool {
+        self.best.0 = f64::INFINITY;
         self.catch(rig);
         self.guess(rig, stands);
         self.hold_levers(rig);
         let (mut last, mut best, mut worse, mut changes) = (f64::INFINITY, f64::INFINITY, 0, 0);
         let mut held = 0;
-        for round in 0..=MOST_ROUNDS {
+        let Solver { rounds, limited, tier, .. } = rig.solver;
+        // One sweep of pairs leaves most open with any matrix.
+        let slow = if tier == Tier::Pairwise { 1.0 } else { SLOW };
+        for round in 0..=rounds {
             self.follow();
             let open = self.residuals(rig);
             let size = open.0.max(open.1 * self.link);
-            if !size.is_finite() || round == MOST_ROUNDS {
+            if limited {
+                self.keep_best(size);
+            }
+            if !size.is_finite() || round == rounds {
                 return false;
             }
             if open.0 <= CLOSED * self.link && open.1 <= CLOSED {
@@ -56,8 +61,12 @@ impl Constraints {
                 }
                 return true;
             }
-            if size > SLOW * last {
-                if held > 0 && size > best {
+            let anew = size > slow * last;
+            if !self.clock.next_round(anew) {
+                return false;
+            }
+            if anew {
+                if held > 0 && size > best && !limited {
                     worse += 1;
                     if worse > MOST_WORSE {
                         return false;
@@ -70,8 +79,8 @@ impl Constraints {
             }
             best = best.min(size);
             last = size;
-            self.factor.solve(&mut self.wanted);
-            for (multipliers, change) in self.multipliers.iter_mut().zip(&self.wanted) {
+            self.solve();
+            for (multipliers, change) in self.multipliers.iter_mut().zip(&self.change) {
                 for r in 0..MOST {
                     multipliers[r] += change[r];
                 }
@@ -98,7 +107,7 @@ impl Constraints {
     }
 
     /// Moves the bodies by the multipliers there are.
-    fn follow(&mut self) {
+    pub(super) fn follow(&mut self) {
         self.forces.fill((DVec3::ZERO, DVec3::ZERO));
         self.structure.spread(&self.rows, &self.multipliers, &mut self.forces);
         for (mover, (force, torque)) in self.movers.iter_mut().zip(&self.forces) {
@@ -156,7 +165,7 @@ impl Constraints {
                 self.matrix.diagonal[j][r][r] += hold.soft[r].give();
             }
         }
-        self.factor.factor(&self.matrix);
+        self.factor.prepare(&self.matrix);
     }
 
     /// Decides which joints have rows at first.
@@ -196,7 +205,7 @@ impl Constraints {
     }
 
     /// Lets go of ranges that would have to pull and catches those past their end; whether there were any.
-    fn change_ranges(&mut self, rig: &Rig) -> bool {
+    pub(super) fn change_ranges(&mut self, rig: &Rig) -> bool {
         let mut changed = false;
         for (j, joint) in rig.joints.iter().enumerate() {
             let hold = &mut self.holds[j];
@@ -298,7 +307,7 @@ impl Constraints {
     }
 
     /// How far joints are from what they are held to, negated, in `wanted`; the largest translation and rotation.
-    fn residuals(&mut self, rig: &Rig) -> (f64, f64) {
+    pub(super) fn residuals(&mut self, rig: &Rig) -> (f64, f64) {
         let mut worst = (0.0_f64, 0.0_f64);
         let mut sum = 0.0;
         for (j, joint) in rig.joints.iter().enumerate() {

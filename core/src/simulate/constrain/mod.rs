@@ -7,13 +7,16 @@
 //! What those impulses take from the velocities is an error of the scheme, of second order in the step, that changes
 //! sign from step to step: thrown away every time it would cost energy, so most of it is carried into the next step.
 
+mod clock;
 mod closing;
 mod forcing;
+mod limits;
 mod mover;
 mod pose;
 mod rates;
 mod soft;
 
+pub use clock::Clock;
 pub use mover::Yield;
 pub use pose::assemble;
 
@@ -22,7 +25,7 @@ use crate::assemble::{Assembly, Body, Mobility, Structure};
 use crate::joint::{Aim, End, Joint, Kind, Rows, Side};
 use crate::rig::Rig;
 use crate::scene::Placement;
-use crate::solve::{BlockCholesky, BlockMatrix, MOST};
+use crate::solve::{BlockMatrix, MOST, Solver};
 use glam::{DMat3, DVec3};
 use mover::Mover;
 use soft::Soft;
@@ -34,7 +37,9 @@ pub struct Constraints {
     bodies: Vec<Body>,
     structure: Structure,
     matrix: BlockMatrix,
-    factor: BlockCholesky,
+    factor: Solver,
+    /// The time of a step that has only so much.
+    pub clock: Clock,
     before: Vec<SolidState>,
     movers: Vec<Mover>,
     mobility: Vec<Mobility>,
@@ -42,6 +47,12 @@ pub struct Constraints {
     rows: Vec<Rows>,
     multipliers: Vec<[f64; MOST]>,
     wanted: Vec<[f64; MOST]>,
+    /// What a solution changes of the multipliers.
+    change: Vec<[f64; MOST]>,
+    /// The matrix times that.
+    product: Vec<[f64; MOST]>,
+    /// The multipliers that left least open, and how much, where limits may end a step early.
+    best: (f64, Vec<[f64; MOST]>),
     forces: Vec<(DVec3, DVec3)>,
     open: Vec<(f64, f64)>,
     /// How hard each body is pulled apart by its joints: force times lever.
@@ -50,6 +61,8 @@ pub struct Constraints {
     slopes: Vec<DMat3>,
     /// Axes of the bodies at the end of the step.
     axes: Vec<DMat3>,
+    /// Rounds or time of this step ran out.
+    cut_short: bool,
     /// Whether the pull of joints holds bodies back from turning.
     steep: bool,
     /// How bodies gave way to their actuators in the free motion.
@@ -134,9 +147,10 @@ impl Constraints {
             }
         }
         Constraints {
-            assembly: Assembly::new(&rig.joints, solids),
+            assembly: Assembly::with(rig.solver.method(), &rig.joints, solids),
             bodies,
-            factor: BlockCholesky::new(&matrix),
+            factor: Solver::new(rig.solver.method(), &matrix, &structure.ends),
+            clock: Clock::new(rig.solver.budget),
             matrix,
             structure,
             before: Vec::with_capacity(solids),
@@ -146,11 +160,15 @@ impl Constraints {
             rows: vec![Rows::default(); rig.joints.len()],
             multipliers: vec![[0.0; MOST]; rig.joints.len()],
             wanted: vec![[0.0; MOST]; rig.joints.len()],
+            change: vec![[0.0; MOST]; rig.joints.len()],
+            product: vec![[0.0; MOST]; rig.joints.len()],
+            best: (f64::INFINITY, vec![[0.0; MOST]; rig.joints.len()]),
             forces: vec![(DVec3::ZERO, DVec3::ZERO); solids],
             open: vec![(0.0, 0.0); rig.joints.len()],
             stretches: vec![0.0; solids],
             slopes: vec![DMat3::ZERO; solids],
             axes: vec![DMat3::IDENTITY; solids],
+            cut_short: false,
             steep: false,
             yields: vec![Yield::default(); solids],
             jointed,
@@ -180,6 +198,7 @@ impl Constraints {
 
     /// Remembers where the bodies are before they move.
     pub fn begin(&mut self, state: &mut State) {
+        self.clock.start();
         for s in &mut state.solids {
             s.velocity += s.carried.0;
             s.momentum += s.carried.1;
@@ -211,6 +230,12 @@ pub fn constrain(
     c.set_out(rig, state, h);
     c.soften(rig, state, &work.drives, h);
     let mut closed = c.close(rig, stands);
+    c.cut_short = !closed && rig.solver.limited;
+    if c.cut_short {
+        c.leave_open(rig);
+        closed = true; // as far as was asked for
+    }
+    c.clock.settle();
     if closed {
         c.arrive(rig, state, h);
     } else if whatever {
@@ -231,6 +256,7 @@ pub fn constrain(
         c.stands_at = Some(to);
         c.stood.iter_mut().zip(&state.solids).for_each(|(p, s)| *p = s.placement());
     }
+    c.clock.settled();
     closed && finite
 }
 

@@ -15,10 +15,14 @@ use glam::DVec3;
 /// Share of what the impulses take that is carried into the next step.
 const CARRIED: f64 = 0.9;
 
+/// Share of what a step that was cut short left open, which the next one is sent to close.
+const CLOSING: f64 = 0.2;
+
 impl Constraints {
     /// Takes away the rates at which joints open, at scene time `to`.
     pub(super) fn settle_rates(&mut self, rig: &Rig, state: &mut State, to: f64, h: f64) {
-        let mut firm = true;
+        // A step that was cut short has no steady error to carry.
+        let mut firm = !self.cut_short;
         for (j, joint) in rig.joints.iter().enumerate() {
             let hold = &self.holds[j];
             firm &= hold.active && !hold.is_soft && !joint.kind.one_sided();
@@ -35,8 +39,8 @@ impl Constraints {
                 false => Mobility::of(b.per_mass, s.orientation, b.per_inertia),
             };
         }
-        self.prepare_rates(rig, state, to);
-        self.factor.solve(&mut self.wanted);
+        self.prepare_rates(rig, state, to, h);
+        self.solve_rates(rig);
         // The ends of ranges push, and never pull: what leaves them is let go.
         let mut loose = false;
         for (j, joint) in rig.joints.iter().enumerate() {
@@ -46,8 +50,8 @@ impl Constraints {
             }
         }
         if loose {
-            self.prepare_rates(rig, state, to);
-            self.factor.solve(&mut self.wanted);
+            self.prepare_rates(rig, state, to, h);
+            self.solve_rates(rig);
         }
         for (j, hold) in self.holds.iter().enumerate().filter(|(_, h)| h.is_soft && h.active) {
             for r in 0..self.rows[j].count {
@@ -76,7 +80,7 @@ impl Constraints {
     }
 
     /// Matrix, factor and rates of the rows there are.
-    fn prepare_rates(&mut self, rig: &Rig, state: &State, to: f64) {
+    fn prepare_rates(&mut self, rig: &Rig, state: &State, to: f64, h: f64) {
         self.structure.fill(&mut self.matrix, &self.rows, &self.mobility);
         for (j, joint) in rig.joints.iter().enumerate() {
             let rows = &self.rows[j];
@@ -95,6 +99,9 @@ impl Constraints {
                 let rate =
                     rows.on[0][r].rate(rates[0].0, rates[0].1) + rows.on[1][r].rate(rates[1].0, rates[1].1);
                 self.wanted[j][r] = -rate;
+                if self.cut_short && !hold.is_soft {
+                    self.wanted[j][r] -= CLOSING * rows.error[r] / h;
+                }
                 if hold.is_soft {
                     let (give, aim) = hold.soft[r].rate();
                     self.matrix.diagonal[j][r][r] +=
@@ -103,7 +110,7 @@ impl Constraints {
                 }
             }
         }
-        self.factor.factor(&self.matrix);
+        self.factor.prepare(&self.matrix);
     }
 
     /// Lets go of joints that bear more than they can.
