@@ -31,6 +31,7 @@ impl Assembly {
         keyed: &impl Fn(End) -> Placement,
         goal: &Goal,
         rounds: usize,
+        mut go_on: impl FnMut() -> bool,
     ) -> Outcome {
         let mut open = self.look(joints, bodies, keyed);
         let mut size = self.size();
@@ -39,7 +40,7 @@ impl Assembly {
         let mut growth = 2.0;
         let ended = |rounds, (opening, angle), ending| Outcome { rounds, opening, angle, ending };
         let mut tried = 0;
-        while tried < MOST_ROUNDS {
+        while tried < MOST_ROUNDS && go_on() {
             if goal.is_met(open) {
                 return ended(rounds + tried, open, Ending::Closed);
             }

@@ -165,6 +165,11 @@ impl Assembly {
         self.held[j] = holds && holds_firmly(&joints[j]);
     }
 
+    /// Has even a spring hold, or nothing.
+    pub fn hold_firmly(&mut self, j: usize, holds: bool) {
+        self.held[j] = holds;
+    }
+
     /// Measures every joint: rows and errors at the given placements, which are then to be made up for. Returns the
     /// largest opening and angle.
     pub fn measure(&mut self, joints: &[Joint], place: impl Fn(End) -> Placement) -> (f64, f64) {
@@ -250,13 +255,10 @@ impl Assembly {
         bodies: &mut [Body],
         keyed: impl Fn(End) -> Placement,
         goal: &Goal,
-        mut round: impl FnMut(usize, f64, f64),
+        round: impl FnMut(usize, f64, f64),
     ) -> Outcome {
         let reference = if goal.nearest { poses(bodies) } else { Vec::new() };
-        let outcome = self.close(joints, bodies, &keyed, goal, |n, opening, angle| {
-            round(n, opening, angle);
-            true
-        });
+        let outcome = self.close(joints, bodies, &keyed, goal, round, || true);
         match goal.nearest && outcome.reached() && self.tier != Tier::Pairwise {
             true => {
                 let near = self.approach(joints, bodies, &reference, keyed, goal);
@@ -266,15 +268,16 @@ impl Assembly {
         }
     }
 
-    /// [`Self::assemble`] without looking for the nearest pose, until `round` says stop: then the bodies are where the
-    /// errors were least.
+    /// [`Self::assemble`] without looking for the nearest pose, while `go_on` says so: then the bodies are where the errors
+    /// were least.
     pub fn close(
         &mut self,
         joints: &[Joint],
         bodies: &mut [Body],
         keyed: &impl Fn(End) -> Placement,
         goal: &Goal,
-        mut round: impl FnMut(usize, f64, f64) -> bool,
+        mut round: impl FnMut(usize, f64, f64),
+        mut go_on: impl FnMut() -> bool,
     ) -> Outcome {
         let pairs = self.tier == Tier::Pairwise;
         let most = if pairs { goal.rounds.max(PAIRWISE_ROUNDS) } else { goal.rounds };
@@ -283,7 +286,7 @@ impl Assembly {
         let mut rounds = 0;
         loop {
             let open = self.look(joints, bodies, keyed);
-            let go_on = round(rounds, open.0, open.1);
+            round(rounds, open.0, open.1);
             if goal.is_met(open) {
                 return Outcome { rounds, opening: open.0, angle: open.1, ending: Ending::Closed };
             }
@@ -294,13 +297,14 @@ impl Assembly {
                 keep(&mut self.best, bodies);
             }
             let stuck = !(size < previous * PROGRESS || (rounds < 10 || pairs) && size.is_finite());
-            if stuck || rounds >= most || !go_on {
+            let in_time = go_on();
+            if stuck || rounds >= most || !in_time {
                 restore(bodies, &self.best);
-                if pairs || !go_on {
+                if pairs || !in_time {
                     let (opening, angle) = self.look(joints, bodies, keyed);
                     return Outcome { rounds, opening, angle, ending: Ending::GaveUp };
                 }
-                return self.least_squares(joints, bodies, keyed, goal, rounds);
+                return self.least_squares(joints, bodies, keyed, goal, rounds, go_on);
             }
             previous = size;
             self.factor(bodies);

@@ -46,7 +46,7 @@ impl Assembly {
         keyed: impl Fn(End) -> Placement,
         goal: &Goal,
     ) -> Outcome {
-        let mut outcome = self.close(joints, bodies, &keyed, goal, |_, _, _| true);
+        let mut outcome = self.close(joints, bodies, &keyed, goal, |_, _, _| {}, || true);
         let mut distance = distance(bodies, reference);
         let mut reach = 1.0;
         // One sweep of pairs does not tell what joints forbid.
@@ -68,7 +68,7 @@ impl Assembly {
                 for (b, r) in bodies.iter_mut().zip(&rest) {
                     b.shift(r.0, r.1, -reach);
                 }
-                let closed = self.close(joints, bodies, &keyed, goal, |_, _, _| true);
+                let closed = self.close(joints, bodies, &keyed, goal, |_, _, _| {}, || true);
                 let now = self::distance(bodies, reference);
                 let left = self.rest(joints, bodies, reference, &keyed, goal);
                 let same = (now - distance).abs() <= SAME * distance;

@@ -42,6 +42,11 @@ impl Clock {
         self.now = now;
     }
 
+    /// What is asked for the time.
+    pub fn asked(&self) -> fn() -> Duration {
+        self.now
+    }
+
     /// Rounds that the last step took.
     pub fn rounds(&self) -> usize {
         self.rounds

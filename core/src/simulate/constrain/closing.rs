@@ -11,8 +11,9 @@
 // Rows and columns are the mathematics here; iterators would hide them.
 #![allow(clippy::needless_range_loop)]
 
+use super::soft::Soft;
 use super::{CLOSED, Constraints, end_axes};
-use crate::joint::{Kind, Measure, Rows, Side};
+use crate::joint::{End, Kind, Measure, Rows, Side};
 use crate::rig::{Rig, Solver};
 use crate::setup::Tier;
 use crate::solve::MOST;
@@ -210,8 +211,13 @@ impl Constraints {
         for (j, joint) in rig.joints.iter().enumerate() {
             let hold = &mut self.holds[j];
             if hold.is_soft && hold.on {
-                for r in 0..self.rows[j].count {
-                    changed |= hold.soft[r].spend(&mut self.multipliers[j][r]);
+                let (soft, multipliers) = (&mut hold.soft[..self.rows[j].count], &mut self.multipliers[j]);
+                if matches!(joint.ends[0], End::Hand(_)) {
+                    changed |= Soft::spend_together(soft, multipliers);
+                    continue;
+                }
+                for (soft, multiplier) in soft.iter_mut().zip(multipliers) {
+                    changed |= soft.spend(multiplier);
                 }
                 continue;
             }

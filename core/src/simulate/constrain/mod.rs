@@ -18,7 +18,7 @@ mod soft;
 
 pub use clock::Clock;
 pub use mover::Yield;
-pub use pose::assemble;
+pub use pose::{Pulled, assemble};
 
 use super::{JointState, SolidState, State, Workspace};
 use crate::assemble::{Assembly, Body, Mobility, Structure};
@@ -99,7 +99,7 @@ struct Hold {
     /// Origin and axes of its frames, in their ends.
     place: [DVec3; 2],
     frame: [DMat3; 2],
-    /// A point on a point and nothing else: most joints are, and need no axes.
+    /// A point firmly on a point and nothing else: most joints are, and need no axes.
     point: bool,
 }
 
@@ -280,9 +280,9 @@ impl Constraints {
             let frames = memory.frames(joint);
             let hold = &mut self.holds[j];
             hold.on = on;
-            hold.point = joint.kind == Kind::UNIVERSAL;
             hold.translations = joint.kind.translations();
             hold.is_soft = joint.spring.is_some() || matches!(joint.kind, Kind::Pose(_));
+            hold.point = joint.kind == Kind::UNIVERSAL && !hold.is_soft;
             hold.place = [frames[0].position, frames[1].position];
             hold.frame = [DMat3::from_quat(frames[0].rotation), DMat3::from_quat(frames[1].rotation)];
             for (e, end) in joint.ends.iter().enumerate() {

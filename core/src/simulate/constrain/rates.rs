@@ -3,7 +3,8 @@
 // Rows and columns are the mathematics here; iterators would hide them.
 #![allow(clippy::needless_range_loop)]
 
-use super::Constraints;
+use super::soft::Soft;
+use super::{Constraints, Hold};
 use crate::assemble::Mobility;
 use crate::dynamics::top;
 use crate::joint::{End, Measure, Rows};
@@ -39,6 +40,7 @@ impl Constraints {
                 false => Mobility::of(b.per_mass, s.orientation, b.per_inertia),
             };
         }
+        self.push_spent(rig, state, h);
         self.prepare_rates(rig, state, to, h);
         self.solve_rates(rig);
         // The ends of ranges push, and never pull: what leaves them is let go.
@@ -56,7 +58,7 @@ impl Constraints {
         for (j, hold) in self.holds.iter().enumerate().filter(|(_, h)| h.is_soft && h.active) {
             for r in 0..self.rows[j].count {
                 if hold.soft[r].is_spent() {
-                    self.wanted[j][r] = self.multipliers[j][r] * h;
+                    self.wanted[j][r] = 0.0;
                 }
             }
         }
@@ -75,8 +77,37 @@ impl Constraints {
                 s.carried = (-change * CARRIED, -twist * CARRIED);
             }
         }
+        for (j, hold) in self.holds.iter().enumerate().filter(|(_, h)| h.is_soft && h.active) {
+            for r in 0..self.rows[j].count {
+                if hold.soft[r].is_spent() {
+                    self.wanted[j][r] = self.multipliers[j][r] * h;
+                }
+            }
+        }
         self.note_pulls(rig, state, &self.wanted, h);
         self.break_joints(rig, state, h);
+    }
+
+    /// Gives the impulses of springs that pull their utmost, so that all other joints answer to them.
+    fn push_spent(&mut self, rig: &Rig, state: &mut State, h: f64) {
+        let is_spent = |hold: &Hold| hold.is_soft && hold.active && hold.soft.iter().any(Soft::is_spent);
+        if !self.holds.iter().any(is_spent) {
+            return;
+        }
+        self.wanted.fill([0.0; MOST]);
+        for (j, hold) in self.holds.iter().enumerate().filter(|(_, hold)| is_spent(hold)) {
+            for r in (0..self.rows[j].count).filter(|r| hold.soft[*r].is_spent()) {
+                self.wanted[j][r] = self.multipliers[j][r] * h;
+            }
+        }
+        self.forces.fill((DVec3::ZERO, DVec3::ZERO));
+        self.structure.spread(&self.rows, &self.wanted, &mut self.forces);
+        for (i, s) in state.solids.iter_mut().enumerate().filter(|(_, s)| !s.quarantined) {
+            s.velocity += self.forces[i].0 * self.mobility[i].shift;
+            if rig.solids[i].simulate.orientation() {
+                s.momentum += self.forces[i].1;
+            }
+        }
     }
 
     /// Matrix, factor and rates of the rows there are.

@@ -14,7 +14,7 @@
 
 use super::Constraints;
 use crate::dynamics::response::Response;
-use crate::joint::{Kind, Measure, Rows};
+use crate::joint::{End, Kind, Measure, Rows};
 use crate::rig::{Drive, Rig};
 use crate::simulate::State;
 use crate::solve::MOST;
@@ -78,6 +78,22 @@ impl Soft {
         true
     }
 
+    /// Cuts the pull of several rows at right angles to one strength, whatever its direction; whether that is new.
+    pub fn spend_together(rows: &mut [Soft], multipliers: &mut [f64; MOST]) -> bool {
+        let pull = multipliers[..rows.len()].iter().map(|l| l * l).sum::<f64>().sqrt();
+        let Some(first) = rows.first().filter(|row| !row.spent && pull > row.strength) else { return false };
+        let share = first.strength / pull;
+        multipliers[..rows.len()].iter_mut().for_each(|l| *l *= share);
+        rows.iter_mut().for_each(|row| row.spent = true);
+        true
+    }
+
+    /// What it would pull with if its body had no other joints and only so far to go, `free` being where the row ends
+    /// without it.
+    fn alone(&self, end: f64, free: f64) -> f64 {
+        if self.shift > 0.0 { (end - free) / self.shift } else { 0.0 }
+    }
+
     /// Whether it pulls its utmost.
     pub fn is_spent(&self) -> bool {
         self.spent
@@ -98,6 +114,7 @@ impl Constraints {
             let later = Rows::between(joint, a, b, &hold.to, Measure::Products);
             let translations = joint.kind.translations();
             let mut soft = [Soft::default(); MOST];
+            let mut alone = [0.0; MOST];
             for r in 0..rows.count {
                 // The target moves: its velocity along the row.
                 let carried = (rows.error[r] - later.error[r]) / h;
@@ -174,6 +191,13 @@ impl Constraints {
                     strength,
                     spent: false,
                 };
+                alone[r] = soft[r].alone(end, free);
+            }
+            // A hand far off pulls its utmost from the start: rounds need not find out that nothing reaches it.
+            if matches!(joint.ends[0], End::Hand(_))
+                && Soft::spend_together(&mut soft[..rows.count], &mut alone)
+            {
+                self.multipliers[j] = alone;
             }
             self.holds[j].soft = soft;
         }
