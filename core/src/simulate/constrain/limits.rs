@@ -5,11 +5,23 @@
 
 use super::Constraints;
 use crate::rig::Rig;
+use crate::rotation;
 use crate::setup::Tier;
+use crate::simulate::State;
 use crate::solve::MOST;
+use glam::{DMat3, DVec3};
 
 /// Rates that are this share of what they were are settled.
 const SETTLED: f64 = 1e-12;
+
+/// Beyond this share of a link, and this angle (rad), what is left open is put right without velocities.
+const FAR: f64 = 2e-3;
+
+/// Corrections with one matrix.
+const CORRECTIONS: usize = 2;
+
+/// The largest turn of one correction (rad): beyond it the linearisation says nothing.
+const LARGEST_TURN_RAD: f64 = 0.8;
 
 impl Constraints {
     /// Solves for what is wanted, into `change`.
@@ -62,7 +74,8 @@ impl Constraints {
     /// Rounds or time ran out: the bodies go where least is open.
     pub(super) fn leave_open(&mut self, rig: &Rig) {
         // Forces that were not corrected once are those of other steps: better none, and impulses alone.
-        match self.best.0.is_finite() && self.clock.rounds() > 0 {
+        // The same where they are far from closing joints: they throw bodies about, and would only grow.
+        match self.best.0 <= FAR * self.link && self.clock.rounds() > 0 {
             true => self.multipliers.copy_from_slice(&self.best.1),
             false => self.multipliers.fill([0.0; MOST]),
         }
@@ -74,6 +87,49 @@ impl Constraints {
             self.multipliers.fill([0.0; MOST]);
             self.follow();
             self.residuals(rig);
+        }
+        let is_far = |open: &(f64, f64)| !(open.0 <= FAR * self.link && open.1 <= FAR);
+        self.far_open = self.open.iter().any(is_far);
+    }
+
+    /// Puts bodies together as far as few corrections do, without velocities (Cline and Pai 2003), with the matrix that
+    /// settled the rates: what a step left far open would otherwise become speed. Costs angular momentum, as bodies that
+    /// move are shifted.
+    pub(super) fn put_right(&mut self, rig: &Rig, state: &mut State) {
+        for _ in 0..CORRECTIONS {
+            self.residuals(rig);
+            for (j, joint) in rig.joints.iter().enumerate() {
+                if self.holds[j].is_soft || joint.kind.one_sided() && self.wanted[j][0] > 0.0 {
+                    self.wanted[j] = [0.0; MOST];
+                }
+            }
+            self.solve_rates(rig);
+            self.shift(state);
+        }
+        self.residuals(rig);
+    }
+
+    /// Moves bodies by the multipliers in `wanted`, to first order, and the joints' frames with them.
+    fn shift(&mut self, state: &mut State) {
+        self.forces.fill((DVec3::ZERO, DVec3::ZERO));
+        self.structure.spread(&self.rows, &self.wanted, &mut self.forces);
+        for (i, s) in state.solids.iter_mut().enumerate() {
+            if self.jointed[i] && !s.quarantined {
+                let (push, twist) = self.forces[i];
+                let (moved, turned) = (push * self.mobility[i].shift, self.mobility[i].turn * twist);
+                // A turn that is cut takes its share of the displacement with it.
+                let share = (LARGEST_TURN_RAD / turned.length()).min(1.0);
+                s.position += moved * share;
+                s.orientation = (rotation::exp(turned * share) * s.orientation).normalize();
+            }
+            self.axes[i] = DMat3::from_quat(s.orientation);
+        }
+        for (j, hold) in self.holds.iter_mut().enumerate() {
+            for e in 0..2 {
+                if let Some(body) = self.structure.ends[j][e] {
+                    hold.end[e] = hold.side(e, state.solids[body].position, &self.axes[body]);
+                }
+            }
         }
     }
 }

@@ -61,8 +61,9 @@ pub struct Constraints {
     slopes: Vec<DMat3>,
     /// Axes of the bodies at the end of the step.
     axes: Vec<DMat3>,
-    /// Rounds or time of this step ran out.
+    /// Rounds or time of this step ran out, and joints are open by more than velocities should close.
     cut_short: bool,
+    far_open: bool,
     /// Whether the pull of joints holds bodies back from turning.
     steep: bool,
     /// How bodies gave way to their actuators in the free motion.
@@ -169,6 +170,7 @@ impl Constraints {
             slopes: vec![DMat3::ZERO; solids],
             axes: vec![DMat3::IDENTITY; solids],
             cut_short: false,
+            far_open: false,
             steep: false,
             yields: vec![Yield::default(); solids],
             jointed,
@@ -244,6 +246,9 @@ pub fn constrain(
         return false;
     }
     c.settle_rates(rig, state, to, h);
+    if c.cut_short && c.far_open {
+        c.put_right(rig, state);
+    }
     let mut finite = true;
     for (s, before) in state.solids.iter_mut().zip(&c.before) {
         let sum = s.position + s.velocity + s.momentum;
@@ -252,7 +257,7 @@ pub fn constrain(
             finite = false;
         }
     }
-    if finite {
+    if finite && !(c.cut_short && c.far_open) {
         c.stands_at = Some(to);
         c.stood.iter_mut().zip(&state.solids).for_each(|(p, s)| *p = s.placement());
     }

@@ -130,7 +130,7 @@ impl Constraints {
                 let rate =
                     rows.on[0][r].rate(rates[0].0, rates[0].1) + rows.on[1][r].rate(rates[1].0, rates[1].1);
                 self.wanted[j][r] = -rate;
-                if self.cut_short && !hold.is_soft {
+                if self.cut_short && !self.far_open && !hold.is_soft {
                     self.wanted[j][r] -= CLOSING * rows.error[r] / h;
                 }
                 if hold.is_soft {
