@@ -32,15 +32,15 @@ fn main() -> Result<(), Box<dyn Error>> {
                 session.drag_end(over)?;
             }
             let (mut times, mut open) = (Vec::new(), 0.0_f64);
-            for step in 0..240 {
-                let t = f64::from(step) / 60.0;
+            for step in 0..400 {
+                let t = f64::from(step) / 96.0;
                 let position =
                     start + DVec3::new(0.5 * t.sin(), 0.3 * (2.0 * t).sin(), 0.4 * (1.0 - t.cos()));
                 if let Some(drag) = drag {
                     session.drag_move(drag, Placement { position, rotation: DQuat::IDENTITY })?;
                 }
                 let began = Instant::now();
-                session.step(1.0 / 60.0);
+                session.step(1.0 / 96.0);
                 times.push(began.elapsed());
                 open = session.open_joints().iter().fold(open, |m, o| m.max(o.0));
             }

@@ -34,7 +34,7 @@ FUNCTIONS = {
     "sinew_abi_check": [c_uint32],
     "sinew_scene_open": [c_char_p, c_size_t, c_void_p, POINTER(c_void_p)],
     "sinew_scene_free": [c_void_p],
-    "sinew_scene_find_node": [c_void_p, c_char_p, c_size_t, POINTER(c_uint32)],
+    "sinew_scene_node_find": [c_void_p, c_char_p, c_size_t, POINTER(c_uint32)],
     "sinew_setup_from_json": [c_char_p, c_size_t, POINTER(c_void_p)],
     "sinew_setup_free": [c_void_p],
     "sinew_session_create": [c_void_p, c_void_p, POINTER(c_void_p)],
@@ -95,7 +95,7 @@ def main(arguments):
     session = sinew.get(c_void_p, "session_create", scene, setup)
     bodies = sinew.get(c_uint32, "session_body_count", session).value
     name = b"Arm 3 link 11"
-    node = sinew.get(c_uint32, "scene_find_node", scene, name, len(name))
+    node = sinew.get(c_uint32, "scene_node_find", scene, name, len(name))
     body = sinew.get(c_uint32, "session_body_of_node", session, node).value
 
     # Steps that take at most 2 ms each leave a viewport time to draw.

@@ -28,7 +28,7 @@ fn a_hand_is_where_the_host_says_in_its_own_axes() {
             ok(sinew_session_drag_begin(session, 0, &raw const grip, &raw mut drag));
             let mut step = || {
                 ok(sinew_session_drag_move(session, drag, target.as_ptr(), 7));
-                ok(sinew_session_step(session, 1.0 / 60.0));
+                ok(sinew_session_step(session, 1.0 / 30.0));
             };
             (0..6).for_each(|_| step());
             assert_eq!(allocations(step), 0);

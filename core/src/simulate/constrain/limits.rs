@@ -4,6 +4,8 @@
 #![allow(clippy::needless_range_loop)]
 
 use super::Constraints;
+use crate::assemble::Mobility;
+use crate::joint::{Measure, Rows};
 use crate::rig::Rig;
 use crate::rotation;
 use crate::setup::Tier;
@@ -17,8 +19,8 @@ const SETTLED: f64 = 1e-12;
 /// Beyond this share of a link, and this angle (rad), what is left open is put right without velocities.
 const FAR: f64 = 2e-3;
 
-/// Corrections with one matrix.
-const CORRECTIONS: usize = 2;
+/// Corrections, the first with the matrix there is; a third only if there is time.
+const CORRECTIONS: usize = 3;
 
 /// The largest turn of one correction (rad): beyond it the linearisation says nothing.
 const LARGEST_TURN_RAD: f64 = 0.8;
@@ -96,8 +98,15 @@ impl Constraints {
     /// settled the rates: what a step left far open would otherwise become speed. Costs angular momentum, as bodies that
     /// move are shifted.
     pub(super) fn put_right(&mut self, rig: &Rig, state: &mut State) {
-        for _ in 0..CORRECTIONS {
-            self.residuals(rig);
+        for pass in 0..CORRECTIONS {
+            let (opening, angle) = self.residuals(rig);
+            let is_near = opening <= FAR * self.link && angle <= FAR;
+            if is_near || pass > 1 && !self.clock.goes_on() {
+                return;
+            }
+            if pass > 0 {
+                self.take_rows(rig, state);
+            }
             for (j, joint) in rig.joints.iter().enumerate() {
                 if self.holds[j].is_soft || joint.kind.one_sided() && self.wanted[j][0] > 0.0 {
                     self.wanted[j] = [0.0; MOST];
@@ -107,6 +116,23 @@ impl Constraints {
             self.shift(state);
         }
         self.residuals(rig);
+    }
+
+    /// Rows and matrix where the bodies are now, without springs.
+    fn take_rows(&mut self, rig: &Rig, state: &State) {
+        for (j, joint) in rig.joints.iter().enumerate() {
+            let hold = &self.holds[j];
+            self.rows[j] = match hold.active && !hold.is_soft {
+                true => Rows::between(joint, &hold.end[0], &hold.end[1], &hold.to, Measure::Products),
+                false => Rows::default(),
+            };
+        }
+        for (i, s) in state.solids.iter().enumerate().filter(|(_, s)| !s.quarantined) {
+            let b = &self.bodies[i];
+            self.mobility[i] = Mobility::of(b.per_mass, s.orientation, b.per_inertia);
+        }
+        self.structure.fill(&mut self.matrix, &self.rows, &self.mobility);
+        self.factor.prepare(&self.matrix);
     }
 
     /// Moves bodies by the multipliers in `wanted`, to first order, and the joints' frames with them.
