@@ -314,11 +314,11 @@ fn mass_together(rig: &Rig, solid: usize) -> f64 {
     loop {
         let mut more = false;
         for joint in &rig.joints {
-            if let [End::Solid(a), End::Solid(b)] = joint.ends {
-                if found[a] != found[b] {
-                    (found[a], found[b]) = (true, true);
-                    more = true;
-                }
+            if let [End::Solid(a), End::Solid(b)] = joint.ends
+                && found[a] != found[b]
+            {
+                (found[a], found[b]) = (true, true);
+                more = true;
             }
         }
         if !more {
@@ -329,7 +329,7 @@ fn mass_together(rig: &Rig, solid: usize) -> f64 {
 }
 
 fn check_point(what: &'static str, point: DVec3) -> Result<(), DragError> {
-    let wrong = point.to_array().into_iter().find(|v| !(v.abs() <= FARTHEST));
+    let wrong = point.to_array().into_iter().find(|v| v.is_nan() || v.abs() > FARTHEST);
     let must = "a number of at most 1e9 scene units";
     wrong.map_or(Ok(()), |value| Err(DragError::Number { what, value, must }))
 }

@@ -26,7 +26,7 @@ fn a_hand_is_where_the_host_says_in_its_own_axes() {
         // SAFETY: arrays of the lengths that are told, and a place for the answer.
         unsafe {
             ok(sinew_session_drag_begin(session, 0, &raw const grip, &raw mut drag));
-            let mut step = || {
+            let step = || {
                 ok(sinew_session_drag_move(session, drag, target.as_ptr(), 7));
                 ok(sinew_session_step(session, 1.0 / 30.0));
             };

@@ -359,12 +359,12 @@ const LATER: f64 = 0.25;
 /// What a joint is held to at `time`.
 fn aim(rig: &Rig, joint: &Joint, state: &State, time: f64, end: bool) -> Aim {
     let mut aim = Aim { rest: joint.rest.at(time), ..Aim::default() };
-    if let Kind::Pose(solid) = joint.kind {
-        if let Some(t) = rig.solids[solid].rotation_target {
-            let path = &rig.paths[rig.trackers[t].path];
-            let on = if end { state.targets[t].on_path } else { state.targets[t].before };
-            aim.target = path.at(on.span, on.parameter).rotation;
-        }
+    if let Kind::Pose(solid) = joint.kind
+        && let Some(t) = rig.solids[solid].rotation_target
+    {
+        let path = &rig.paths[rig.trackers[t].path];
+        let on = if end { state.targets[t].on_path } else { state.targets[t].before };
+        aim.target = path.at(on.span, on.parameter).rotation;
     }
     aim
 }

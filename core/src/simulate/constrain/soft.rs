@@ -209,8 +209,8 @@ impl Constraints {
             if let Kind::Pose(solid) = joint.kind {
                 let axes = &self.holds[j].end[1].axes;
                 let mut pull = DVec3::ZERO;
-                for r in 0..3 {
-                    pull += axes.col(r) * (impulses[j][r] / h);
+                for (r, impulse) in impulses[j][..3].iter().enumerate() {
+                    pull += axes.col(r) * (impulse / h);
                 }
                 let memory = &mut state.solids[solid].torque;
                 memory.action = pull;
