@@ -1,5 +1,8 @@
 //! Joints solved exactly, by iterating and pair by pair, and within limits of rounds and time.
 
+// Rows and columns are the mathematics here; iterators would hide them.
+#![allow(clippy::needless_range_loop)]
+
 use glam::{DMat3, DQuat, DVec3};
 use sinew_core::assemble::{Assembly, Body, Goal};
 use sinew_core::joint::{Aim, End, Joint, Kind, Rows};
