@@ -38,7 +38,7 @@
 /**
  * The version of this interface that the header describes: major in the upper 16 bits, minor in the lower.
  */
-#define SINEW_ABI_VERSION 65536
+#define SINEW_ABI_VERSION 65537
 
 /**
  * Reading files.
@@ -250,6 +250,31 @@
  * In the flags of `sinew_session_targets`: something guides the orientation.
  */
 #define SINEW_TARGET_ORIENTATION 2
+
+/**
+ * In the flags of a grip: the hand turns the body, too.
+ */
+#define SINEW_GRIP_ORIENTATION 1
+
+/**
+ * In the flags of a grip: `at` is a point in the world, not in the node's space.
+ */
+#define SINEW_GRIP_WORLD 2
+
+/**
+ * Sparse factorisation: exact.
+ */
+#define SINEW_TIER_DIRECT 0
+
+/**
+ * Conjugate gradients: as good as their iterations.
+ */
+#define SINEW_TIER_ITERATIVE 1
+
+/**
+ * Each joint moves its own two bodies: cheapest, and slow to agree.
+ */
+#define SINEW_TIER_PAIRWISE 2
 
 /**
  * A finished job. Never changes: all functions may run on several threads at once.
@@ -614,6 +639,55 @@ typedef struct sinew_bake_request {
    */
   size_t plot_length;
 } sinew_bake_request;
+
+/**
+ * How a hand holds on to a body. All zeros: firmly, at the node's origin, without turning it.
+ */
+typedef struct sinew_grip {
+  /**
+   * `sizeof(sinew_grip)`.
+   */
+  uint32_t struct_size;
+  /**
+   * `SINEW_GRIP_ORIENTATION`, `SINEW_GRIP_WORLD`, added up.
+   */
+  uint32_t flags;
+  /**
+   * Where it holds on: scene units from the node's origin along its axes, or in the world.
+   */
+  double at[3];
+  /**
+   * The most it pulls, newtons; it twists with at most that at the body's radius. 0: whatever it takes, which can
+   * tear joints open when the hand goes where they cannot.
+   */
+  double strength;
+} sinew_grip;
+
+/**
+ * How joints are solved. All zeros: exactly, however long it takes.
+ */
+typedef struct sinew_solver {
+  /**
+   * `sizeof(sinew_solver)`.
+   */
+  uint32_t struct_size;
+  /**
+   * `SINEW_TIER_...`.
+   */
+  int32_t tier;
+  /**
+   * Most rounds of closing per step; 0 for as many as it takes.
+   */
+  uint32_t rounds;
+  /**
+   * Most iterations per round of `SINEW_TIER_ITERATIVE`; 0 for as many as it takes.
+   */
+  uint32_t iterations;
+  /**
+   * Most time per step, microseconds; 0 for no limit.
+   */
+  double microseconds;
+} sinew_solver;
 
 /**
  * It worked.
@@ -1467,6 +1541,79 @@ sinew_result sinew_session_forces(const struct sinew_session *session,
                                   size_t capacity,
                                   uint32_t *saturated,
                                   size_t saturated_capacity);
+
+/**
+ * Fills in the defaults. `struct_size` is `sizeof(sinew_grip)`.
+ *
+ * Thread: any. Errors: `SINEW_INVALID_ARGUMENT`.
+ */
+sinew_result sinew_grip_init(struct sinew_grip *grip, size_t struct_size);
+
+/**
+ * Fills in the defaults. `struct_size` is `sizeof(sinew_solver)`.
+ *
+ * Thread: any. Errors: `SINEW_INVALID_ARGUMENT`.
+ */
+sinew_result sinew_solver_init(struct sinew_solver *solver, size_t struct_size);
+
+/**
+ * Takes hold of a body where it is, with a hand that stays there until it is moved; nothing jumps. `grip` may be NULL
+ * for the defaults. The drag's number goes to `out`; it is never given out again in this session. A body may be held
+ * by several hands, and several bodies at once. The set-up does not change, and seeking ends all drags.
+ *
+ * Thread: one at a time. Errors: `SINEW_INVALID_ARGUMENT`, `SINEW_OUT_OF_RANGE` (no such body, or a number that makes
+ * no sense), `SINEW_NOT_SUPPORTED` (the body follows its keys; the text says what to do), handle errors.
+ */
+sinew_result sinew_session_drag_begin(struct sinew_session *session,
+                                      uint32_t body,
+                                      const struct sinew_grip *grip,
+                                      uint64_t *out);
+
+/**
+ * Says where a hand is to be: `target` is three numbers (the point that it holds on to, in the world and the host's
+ * axes), or seven (that, and the node's orientation as a quaternion xyzw, for a grip with
+ * `SINEW_GRIP_ORIENTATION`). The hand goes there evenly over the next frame; a turn of more than a radian takes longer.
+ * Allocates nothing.
+ *
+ * Thread: one at a time. Errors: `SINEW_INVALID_ARGUMENT`, `SINEW_OUT_OF_RANGE`, `SINEW_BAD_HANDLE` (the drag has
+ * ended), handle errors.
+ */
+sinew_result sinew_session_drag_move(struct sinew_session *session,
+                                     uint64_t drag,
+                                     const double *target,
+                                     size_t target_count);
+
+/**
+ * Lets go. What was dragged goes on from where it is, as it moves.
+ *
+ * Thread: one at a time. Errors: `SINEW_BAD_HANDLE` (the drag has ended), handle errors.
+ */
+sinew_result sinew_session_drag_end(struct sinew_session *session, uint64_t drag);
+
+/**
+ * Drags without any motion, for hosts that pose: puts the hand at `target` (as for `sinew_session_drag_move`) at once
+ * and pulls the pose after it as far as joints let it, in about `microseconds` at most. Time stands still, and all
+ * bodies are at rest afterwards. How far the hand farthest off is from what it holds goes to `out_distance`, scene
+ * units, which may be NULL: out of reach, or out of time; then calling again goes on.
+ *
+ * Thread: one at a time. Errors: those of `sinew_session_drag_move`.
+ */
+sinew_result sinew_session_drag_pose(struct sinew_session *session,
+                                     uint64_t drag,
+                                     const double *target,
+                                     size_t target_count,
+                                     double microseconds,
+                                     double *out_distance);
+
+/**
+ * Changes how joints are solved, from now on: steps go on from where bodies are. NULL for the defaults. A step that
+ * meets a limit leaves its joints as they are. Seeking afterwards simulates from the first frame with it; with
+ * `microseconds` that is not the same every time.
+ *
+ * Thread: one at a time. Errors: `SINEW_INVALID_ARGUMENT`, `SINEW_OUT_OF_RANGE`, handle errors.
+ */
+sinew_result sinew_session_set_solver(struct sinew_session *session,
+                                      const struct sinew_solver *solver);
 
 #ifdef __cplusplus
 }  // extern "C"

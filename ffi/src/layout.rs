@@ -1,6 +1,6 @@
 //! Sizes and offsets of the structs that hosts compile into themselves, against the committed ones.
 
-use crate::{bake, build, callback, curve, job, scene};
+use crate::{bake, build, callback, curve, drag, job, scene};
 
 #[cfg(target_pointer_width = "64")]
 #[test]
@@ -14,6 +14,8 @@ fn layout_is_as_committed() {
         curve::sinew_curve_info::layout(),
         job::sinew_job_options::layout(),
         bake::sinew_bake_request::layout(),
+        drag::sinew_grip::layout(),
+        drag::sinew_solver::layout(),
     ]
     .concat();
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/abi/layout.txt");

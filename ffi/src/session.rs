@@ -29,8 +29,8 @@ impl Opaque for sinew_session {
 
 /// A simulation, in the axes of its scene.
 pub struct Session {
-    inner: simulate::Session,
-    axes: Axes,
+    pub(crate) inner: simulate::Session,
+    pub(crate) axes: Axes,
 }
 
 /// Share of the distance to the target that one relaxation time makes up.

@@ -144,6 +144,75 @@ static void numbers_and_texts(const sinew_scene *scene, const char *folder) {
   EXPECT_RESULT(SINEW_WRONG_ABI, sinew_abi_check(SINEW_ABI_VERSION + 1));
 }
 
+static void drags(const sinew_scene *scene) {
+  sinew_session *session = NULL, *other = NULL;
+  EXPECT_OK(sinew_session_create(scene, NULL, &session));
+  EXPECT_OK(sinew_session_create(scene, NULL, &other));
+  uint64_t drag = 7;
+  sinew_grip grip;
+  EXPECT_OK(sinew_grip_init(&grip, sizeof grip));
+  EXPECT_FAULT(SINEW_INVALID_ARGUMENT, "out is NULL", sinew_session_drag_begin(session, 0, &grip, NULL));
+  EXPECT_FAULT(SINEW_OUT_OF_RANGE, "no body 99", sinew_session_drag_begin(session, 99, &grip, &drag));
+  grip.struct_size = 5;
+  EXPECT_FAULT(SINEW_INVALID_ARGUMENT, "sinew_grip.struct_size", sinew_session_drag_begin(session, 0, &grip, &drag));
+  grip = (sinew_grip){.struct_size = sizeof grip, .flags = 1u << 30};
+  EXPECT_FAULT(SINEW_INVALID_ARGUMENT, "flags", sinew_session_drag_begin(session, 0, &grip, &drag));
+  grip = (sinew_grip){.struct_size = sizeof grip, .at = {0, NAN, 0}};
+  EXPECT_FAULT(SINEW_OUT_OF_RANGE, "hold on to", sinew_session_drag_begin(session, 0, &grip, &drag));
+  grip = (sinew_grip){.struct_size = sizeof grip, .strength = -1};
+  EXPECT_FAULT(SINEW_OUT_OF_RANGE, "strength", sinew_session_drag_begin(session, 0, &grip, &drag));
+  EXPECT_FAULT(SINEW_BAD_HANDLE, "a scene was passed", sinew_session_drag_begin((sinew_session *)scene, 0, NULL, &drag));
+  EXPECT(drag == 7);
+  EXPECT_OK(sinew_session_drag_begin(session, 0, NULL, &drag));
+
+  double target[7] = {0.1, 0.2, 0.3, 0, 0, 0, 1}, distance = -1;
+  EXPECT_OK(sinew_session_drag_move(session, drag, target, 7));
+  EXPECT_OK(sinew_session_drag_move(session, drag, target, 3));
+  EXPECT_FAULT(SINEW_INVALID_ARGUMENT, "3 (position) or 7", sinew_session_drag_move(session, drag, target, 4));
+  EXPECT_FAULT(SINEW_INVALID_ARGUMENT, "target is NULL", sinew_session_drag_move(session, drag, NULL, 3));
+  EXPECT_FAULT(SINEW_BAD_HANDLE, "ended or never began", sinew_session_drag_move(other, drag, target, 3));
+  EXPECT_FAULT(SINEW_OUT_OF_RANGE, "microseconds", sinew_session_drag_pose(session, drag, target, 3, 0, &distance));
+  EXPECT_RESULT(SINEW_OUT_OF_RANGE, sinew_session_drag_pose(session, drag, target, 3, NAN, &distance));
+  target[1] = NAN;
+  EXPECT_FAULT(SINEW_OUT_OF_RANGE, "the target", sinew_session_drag_move(session, drag, target, 3));
+  target[1] = 1e300;
+  EXPECT_FAULT(SINEW_OUT_OF_RANGE, "1e9", sinew_session_drag_pose(session, drag, target, 3, 1000, &distance));
+  EXPECT(distance == -1);
+  target[1] = 0.2, target[6] = 0;
+  EXPECT_FAULT(SINEW_OUT_OF_RANGE, "quaternion", sinew_session_drag_move(session, drag, target, 7));
+  EXPECT_OK(sinew_session_step_frame(session));
+  EXPECT_OK(sinew_session_drag_pose(session, drag, target, 3, 1e6, &distance));
+  EXPECT(distance >= 0 && distance < 1e-6);
+  EXPECT_OK(sinew_session_drag_pose(session, drag, target, 3, 1e6, NULL));
+  EXPECT_OK(sinew_session_drag_end(session, drag));
+  EXPECT_FAULT(SINEW_BAD_HANDLE, "ended", sinew_session_drag_end(session, drag));
+
+  /* Numbers are not used again, and seeking lets go of everything. */
+  uint64_t next = 0;
+  EXPECT_OK(sinew_session_drag_begin(session, 0, NULL, &next));
+  EXPECT(next != drag);
+  EXPECT_OK(sinew_session_seek(session, 0));
+  EXPECT_RESULT(SINEW_BAD_HANDLE, sinew_session_drag_move(session, next, target, 3));
+
+  sinew_solver solver;
+  EXPECT_OK(sinew_solver_init(&solver, sizeof solver));
+  EXPECT_OK(sinew_session_set_solver(session, &solver));
+  EXPECT_OK(sinew_session_set_solver(session, NULL));
+  solver.tier = 9;
+  EXPECT_FAULT(SINEW_OUT_OF_RANGE, "tier", sinew_session_set_solver(session, &solver));
+  solver = (sinew_solver){.struct_size = sizeof solver, .microseconds = -3};
+  EXPECT_FAULT(SINEW_OUT_OF_RANGE, "microseconds", sinew_session_set_solver(session, &solver));
+  solver.microseconds = NAN;
+  EXPECT_RESULT(SINEW_OUT_OF_RANGE, sinew_session_set_solver(session, &solver));
+  solver = (sinew_solver){.struct_size = sizeof solver, .tier = SINEW_TIER_PAIRWISE, .rounds = 1000000};
+  EXPECT_FAULT(SINEW_OUT_OF_RANGE, "rounds", sinew_session_set_solver(session, &solver));
+  solver.rounds = 0;
+  EXPECT_OK(sinew_session_set_solver(session, &solver));
+  EXPECT_OK(sinew_session_step_frame(session));
+  EXPECT_OK(sinew_session_free(session));
+  EXPECT_OK(sinew_session_free(other));
+}
+
 typedef struct {
   sinew_scene *scene;
   int calls;
@@ -235,6 +304,7 @@ int main(int count, char **arguments) {
   struct_sizes(scene);
   handles(scene);
   numbers_and_texts(scene, arguments[2]);
+  drags(scene);
   cancelling(scene, arguments[1], arguments[2]);
   EXPECT_OK(sinew_scene_free(scene));
   warnings(arguments[1], arguments[2]);

@@ -111,6 +111,16 @@ fn the_example_in_c_loses_no_memory() {
 }
 
 #[test]
+fn the_example_in_python_drags_a_star() {
+    let (library, _folder) = start("drag");
+    let scene = source("examples/scenes/drag.gltf");
+    let said = succeeds(
+        Program::new("python3").arg(source("examples/python/drag.py")).env("SINEW_LIB", &library).arg(scene),
+    );
+    assert!(["held: ", "posed: "].iter().all(|part| said.contains(part)), "{said}");
+}
+
+#[test]
 fn a_host_survives_a_defect_and_the_handle_is_poisoned() {
     let folder = scratch::folder("panic");
     let program = host("tests/hosts/panic.c", &built::panicking_library().unwrap(), folder.path());

@@ -31,6 +31,7 @@ impl Assembly {
         keyed: &impl Fn(End) -> Placement,
         goal: &Goal,
         rounds: usize,
+        mut go_on: impl FnMut() -> bool,
     ) -> Outcome {
         let mut open = self.look(joints, bodies, keyed);
         let mut size = self.size();
@@ -39,7 +40,7 @@ impl Assembly {
         let mut growth = 2.0;
         let ended = |rounds, (opening, angle), ending| Outcome { rounds, opening, angle, ending };
         let mut tried = 0;
-        while tried < MOST_ROUNDS {
+        while tried < MOST_ROUNDS && go_on() {
             if goal.is_met(open) {
                 return ended(rounds + tried, open, Ending::Closed);
             }
@@ -102,11 +103,11 @@ impl Assembly {
         for (j, block) in self.matrix.diagonal.iter_mut().enumerate() {
             (0..self.matrix.rows[j]).for_each(|r| block[r][r] += mu);
         }
-        self.factor.factor(&self.matrix);
+        self.factor.prepare(&self.matrix);
+        self.correct(bodies);
         for (j, block) in self.matrix.diagonal.iter_mut().enumerate() {
             (0..self.matrix.rows[j]).for_each(|r| block[r][r] -= mu);
         }
-        self.correct(bodies);
         // g + J d = g + A l = -mu l, so |g|^2 - |g + J d|^2 = |g|^2 - mu^2 |l|^2.
         let square = |all: &[[f64; crate::solve::MOST]], rows: &[usize]| {
             all.iter().zip(rows).flat_map(|(b, &n)| &b[..n]).map(|v| v * v).sum::<f64>()

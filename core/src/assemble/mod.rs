@@ -23,7 +23,7 @@ pub use structure::{Mobility, Structure};
 use crate::joint::{Aim, End, Joint, Kind, Measure, Rows, Side};
 use crate::rotation;
 use crate::scene::Placement;
-use crate::solve::{BlockCholesky, BlockMatrix, MOST};
+use crate::solve::{BlockMatrix, MOST, Solver, Tier};
 use glam::DVec3;
 
 /// A solid as assembly sees it.
@@ -102,6 +102,9 @@ const LARGEST_TURN_RAD: f64 = 0.8;
 /// A round must bring the errors below this share of the round before, or constraints contradict each other.
 const PROGRESS: f64 = 0.999;
 
+/// Rounds of joints that move their own two bodies each.
+const PAIRWISE_ROUNDS: usize = 500;
+
 /// The structure of a set of joints and the room to solve it. Solving allocates nothing.
 #[derive(Clone, Debug)]
 pub struct Assembly {
@@ -114,7 +117,8 @@ pub struct Assembly {
     mobility: Vec<Mobility>,
     rows: Vec<Rows>,
     matrix: BlockMatrix,
-    factor: BlockCholesky,
+    factor: Solver,
+    tier: Tier,
     /// How far each joint was open when last looked at: scene units and rad.
     open: Vec<(f64, f64)>,
     /// What the rows have to make up for.
@@ -128,11 +132,17 @@ pub struct Assembly {
 }
 
 impl Assembly {
-    /// Analyses the joints between `bodies` solids. Keyed nodes and the world couple nothing.
+    /// Analyses the joints between `bodies` solids, to be solved directly. Keyed nodes and the world couple nothing.
     pub fn new(joints: &[Joint], bodies: usize) -> Assembly {
+        Assembly::with(Tier::Direct, joints, bodies)
+    }
+
+    /// The same, to be solved by some tier. Pairs take more rounds, and look neither for the least errors of joints that
+    /// contradict each other nor for the nearest pose.
+    pub fn with(tier: Tier, joints: &[Joint], bodies: usize) -> Assembly {
         let structure = Structure::new(joints, bodies);
         let matrix = BlockMatrix::new(joints.len(), structure.pairs.clone());
-        let factor = BlockCholesky::new(&matrix);
+        let factor = Solver::new(tier, &matrix, &structure.ends);
         Assembly {
             structure,
             aims: vec![Aim::default(); joints.len()],
@@ -142,6 +152,7 @@ impl Assembly {
             rows: vec![Rows::default(); joints.len()],
             matrix,
             factor,
+            tier,
             open: vec![(0.0, 0.0); joints.len()],
             wanted: vec![[0.0; MOST]; joints.len()],
             multipliers: vec![[0.0; MOST]; joints.len()],
@@ -160,6 +171,11 @@ impl Assembly {
     /// Says where a joint's second frame is, in its end.
     pub fn grab(&mut self, j: usize, second: Placement) {
         self.seconds[j] = second;
+    }
+
+    /// Has even a spring hold, or nothing.
+    pub fn hold_firmly(&mut self, j: usize, holds: bool) {
+        self.held[j] = holds;
     }
 
     /// Measures every joint: rows and errors at the given placements, which are then to be made up for. Returns the
@@ -207,7 +223,7 @@ impl Assembly {
     /// Factors the matrix of the rows measured last.
     pub fn factor(&mut self, bodies: &[Body]) {
         self.fill(bodies);
-        self.factor.factor(&self.matrix);
+        self.factor.prepare(&self.matrix);
     }
 
     /// Makes the matrix `J W J^T` of the rows measured last.
@@ -221,8 +237,8 @@ impl Assembly {
     /// The corrections of all bodies, displacement and rotation vector, that do what was aimed at, to first order,
     /// with the factor at hand.
     pub fn correct(&mut self, bodies: &[Body]) -> &[(DVec3, DVec3)] {
-        self.multipliers.copy_from_slice(&self.wanted);
-        self.factor.solve(&mut self.multipliers);
+        self.multipliers.fill([0.0; MOST]);
+        self.factor.solve(&self.matrix, &self.wanted, &mut self.multipliers, || true);
         self.spread(bodies);
         &self.push
     }
@@ -252,8 +268,8 @@ impl Assembly {
         round: impl FnMut(usize, f64, f64),
     ) -> Outcome {
         let reference = if goal.nearest { poses(bodies) } else { Vec::new() };
-        let outcome = self.close(joints, bodies, &keyed, goal, round);
-        match goal.nearest && outcome.reached() {
+        let outcome = self.close(joints, bodies, &keyed, goal, round, || true);
+        match goal.nearest && outcome.reached() && self.tier != Tier::Pairwise {
             true => {
                 let near = self.approach(joints, bodies, &reference, keyed, goal);
                 Outcome { rounds: outcome.rounds + near.rounds, ..near }
@@ -262,15 +278,19 @@ impl Assembly {
         }
     }
 
-    /// [`Self::assemble`] without looking for the nearest pose.
-    fn close(
+    /// [`Self::assemble`] without looking for the nearest pose, while `go_on` says so: then the bodies are where the errors
+    /// were least.
+    pub fn close(
         &mut self,
         joints: &[Joint],
         bodies: &mut [Body],
         keyed: &impl Fn(End) -> Placement,
         goal: &Goal,
         mut round: impl FnMut(usize, f64, f64),
+        mut go_on: impl FnMut() -> bool,
     ) -> Outcome {
+        let pairs = self.tier == Tier::Pairwise;
+        let most = if pairs { goal.rounds.max(PAIRWISE_ROUNDS) } else { goal.rounds };
         let (mut previous, mut least) = (f64::INFINITY, f64::INFINITY);
         keep(&mut self.best, bodies);
         let mut rounds = 0;
@@ -286,9 +306,15 @@ impl Assembly {
                 least = size;
                 keep(&mut self.best, bodies);
             }
-            if !(size < previous * PROGRESS || rounds < 10 && size.is_finite()) || rounds >= goal.rounds {
+            let stuck = !(size < previous * PROGRESS || (rounds < 10 || pairs) && size.is_finite());
+            let in_time = go_on();
+            if stuck || rounds >= most || !in_time {
                 restore(bodies, &self.best);
-                return self.least_squares(joints, bodies, keyed, goal, rounds);
+                if pairs || !in_time {
+                    let (opening, angle) = self.look(joints, bodies, keyed);
+                    return Outcome { rounds, opening, angle, ending: Ending::GaveUp };
+                }
+                return self.least_squares(joints, bodies, keyed, goal, rounds, go_on);
             }
             previous = size;
             self.factor(bodies);

@@ -14,6 +14,7 @@ use crate::dynamics::top::Axes;
 use crate::joint::{End, Joint, Rows, inverse_left_jacobian};
 use crate::rotation;
 use crate::scene::Placement;
+use crate::solve::Tier;
 use glam::DVec3;
 
 /// Most slides.
@@ -45,10 +46,11 @@ impl Assembly {
         keyed: impl Fn(End) -> Placement,
         goal: &Goal,
     ) -> Outcome {
-        let mut outcome = self.close(joints, bodies, &keyed, goal, |_, _, _| {});
+        let mut outcome = self.close(joints, bodies, &keyed, goal, |_, _, _| {}, || true);
         let mut distance = distance(bodies, reference);
         let mut reach = 1.0;
-        let mut rest = match outcome.reached() {
+        // One sweep of pairs does not tell what joints forbid.
+        let mut rest = match outcome.reached() && self.tier != Tier::Pairwise {
             true => self.rest(joints, bodies, reference, &keyed, goal),
             false => return outcome,
         };
@@ -66,7 +68,7 @@ impl Assembly {
                 for (b, r) in bodies.iter_mut().zip(&rest) {
                     b.shift(r.0, r.1, -reach);
                 }
-                let closed = self.close(joints, bodies, &keyed, goal, |_, _, _| {});
+                let closed = self.close(joints, bodies, &keyed, goal, |_, _, _| {}, || true);
                 let now = self::distance(bodies, reference);
                 let left = self.rest(joints, bodies, reference, &keyed, goal);
                 let same = (now - distance).abs() <= SAME * distance;

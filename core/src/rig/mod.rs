@@ -10,6 +10,7 @@ mod settings;
 
 pub use compile::{Compiled, compile, resolve_node};
 pub use hand::Hand;
+pub use joints::solver;
 pub use range::{Range, frame_rate, range};
 pub use settings::{Drive, GroupFactors, Setting, Settings, Value};
 
@@ -110,6 +111,22 @@ pub struct Solver {
     pub budget: Option<std::time::Duration>,
     /// How often a step that fails is halved.
     pub halvings: usize,
+    /// A limit was asked for: a step that meets it ends with its joints as they are, and is not halved.
+    pub limited: bool,
+}
+
+impl Solver {
+    /// The linear solver of one round.
+    pub fn method(&self) -> crate::solve::Tier {
+        match self.tier {
+            Tier::Direct => crate::solve::Tier::Direct,
+            Tier::Iterative => crate::solve::Tier::Iterative(crate::solve::Budget {
+                iterations: self.iterations,
+                ..crate::solve::Budget::default()
+            }),
+            Tier::Pairwise => crate::solve::Tier::Pairwise,
+        }
+    }
 }
 
 /// Gravity, fields and time, in scene units.

@@ -2,12 +2,15 @@
 
 mod air;
 mod constrain;
+mod drag;
 mod session;
 mod state;
 mod step;
 mod substeps;
 mod together;
 
+pub use constrain::Pulled;
+pub use drag::{Drag, DragError, Grip, Point};
 pub use session::{End, Session, run};
 pub use state::{JointState, SolidState, State, TargetState, Workspace};
 pub use step::step;

@@ -1,9 +1,12 @@
 //! A simulation that is played with: steps, jumps in time, settings changed on the way.
 
+use super::drag::Drags;
 use super::{State, Workspace, step, substeps};
 use crate::motion::{Motion, Sample, sample};
-use crate::rig::{Rig, Setting};
+use crate::rig::{self, Rig, Setting};
+use crate::setup::{self, SetupError};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A live simulation of one rig.
 ///
@@ -11,13 +14,15 @@ use std::sync::Arc;
 /// the rig's substeps, and kept states only save time.
 #[derive(Clone, Debug)]
 pub struct Session {
-    rig: Arc<Rig>,
-    state: State,
-    work: Workspace,
+    pub(super) rig: Arc<Rig>,
+    pub(super) state: State,
+    pub(super) work: Workspace,
     /// Whole frames that led to `state`; `None` after steps of other lengths.
-    frame: Option<usize>,
+    pub(super) frame: Option<usize>,
     kept: Vec<(usize, State)>,
     keep_every: usize,
+    pub(super) drags: Drags,
+    clock: Option<fn() -> Duration>,
 }
 
 /// States kept for jumping back. When they are too many, every second one goes and the spacing doubles.
@@ -28,7 +33,16 @@ impl Session {
     pub fn new(rig: Arc<Rig>) -> Session {
         let state = State::new(&rig);
         let work = Workspace::new(&rig);
-        Session { kept: vec![(0, state.clone())], rig, state, work, frame: Some(0), keep_every: 1 }
+        Session {
+            kept: vec![(0, state.clone())],
+            rig,
+            state,
+            work,
+            frame: Some(0),
+            keep_every: 1,
+            drags: Drags::default(),
+            clock: None,
+        }
     }
 
     /// What is simulated.
@@ -83,8 +97,9 @@ impl Session {
     }
 
     /// Goes to `time` (s): whole frames from the start, then the rest in one part of a frame. Times before the
-    /// range are its first frame.
+    /// range are its first frame. Drags end: what hands did is not part of the set-up.
     pub fn seek(&mut self, time: f64) {
+        self.drop_drags();
         let range = self.rig.range;
         // A hair short of a frame is that frame. The last one may lie between two.
         let hair = 1e-6 / range.frames_per_second;
@@ -117,11 +132,46 @@ impl Session {
     /// with it.
     pub fn set(&mut self, solid: usize, setting: Setting, value: f64) {
         Arc::make_mut(&mut self.rig).set(solid, setting, value);
-        self.work = Workspace::new(&self.rig);
-        self.kept = vec![(0, State::new(&self.rig))];
+        self.start_anew();
+    }
+
+    /// Changes how joints are solved from now on; jumping back simulates the past anew with it. Nothing changes when the
+    /// numbers make no sense.
+    pub fn set_solver(&mut self, solver: &setup::Solver) -> Result<(), SetupError> {
+        let solver = rig::solver(solver, &self.rig.joints)?;
+        Arc::make_mut(&mut self.rig).solver = solver;
+        self.start_anew();
+        Ok(())
+    }
+
+    /// Something of the rig has changed: frames to come are no longer what a run from the start would give.
+    fn start_anew(&mut self) {
+        self.make_room();
+        self.kept = match self.drags.is_empty() {
+            true => vec![(0, State::new(&self.rig))],
+            false => vec![(0, State::new(&self.without_drags()))],
+        };
         self.keep_every = 1;
-        // Frames to come are no longer what a run from the start would give.
         self.frame = None;
+    }
+
+    /// Scratch for the rig as it is now.
+    pub(super) fn make_room(&mut self) {
+        self.work = Workspace::new(&self.rig);
+        if let Some(now) = self.clock {
+            self.work.ask_time(now);
+        }
+    }
+
+    /// How far each joint was open after the last step: scene units and rad, in the rig's order.
+    pub fn open_joints(&self) -> &[(f64, f64)] {
+        self.work.open_joints()
+    }
+
+    /// Has everything with a time limit ask `now` for the time instead of the system: it never goes back.
+    pub fn ask_time(&mut self, now: fn() -> Duration) {
+        self.clock = Some(now);
+        self.work.ask_time(now);
     }
 
     /// One body as hosts see it.

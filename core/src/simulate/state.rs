@@ -99,6 +99,18 @@ impl Workspace {
         self.constraints.as_ref().map_or(&[], |c| c.open())
     }
 
+    /// Rounds of closing joints that the last step took.
+    pub fn rounds(&self) -> usize {
+        self.constraints.as_ref().map_or(0, |c| c.clock.rounds())
+    }
+
+    /// Has steps with a time limit ask `now` for the time instead of the system: it never goes back.
+    pub fn ask_time(&mut self, now: fn() -> std::time::Duration) {
+        if let Some(c) = &mut self.constraints {
+            c.clock.ask(now);
+        }
+    }
+
     /// Scratch for a rig.
     pub fn new(rig: &Rig) -> Workspace {
         Workspace {
@@ -106,7 +118,7 @@ impl Workspace {
             responses: vec![Kept::default(); rig.solids.len()],
             limits: vec![f64::INFINITY; rig.trackers.len()],
             air: super::air::Air::new(rig),
-            kept: if rig.joints.is_empty() { Vec::new() } else { vec![State::new(rig)] },
+            kept: if rig.joints.is_empty() { Vec::new() } else { vec![State::at_start(rig, false)] },
             constraints: (!rig.joints.is_empty()).then(|| super::constrain::Constraints::new(rig)),
         }
     }
@@ -139,6 +151,11 @@ impl Clone for State {
 impl State {
     /// The state at the start of the rig's range: on the keys, moving as they do, and put together.
     pub fn new(rig: &Rig) -> State {
+        State::at_start(rig, true)
+    }
+
+    /// The same, put together only if asked.
+    fn at_start(rig: &Rig, together: bool) -> State {
         let time = rig.range.start();
         let gravity = rig.world.gravity * rig.world.gravity_scale.at(time);
         let mut state = State {
@@ -167,7 +184,9 @@ impl State {
                 quarantined: false,
             });
         }
-        super::constrain::assemble(rig, &mut state.solids, time);
+        if together {
+            super::constrain::assemble(rig, &mut state.solids, time);
+        }
         for tracker in &rig.trackers {
             let path = &rig.paths[tracker.path];
             let on_path = Target { parameter: time, span: path.seek(0, time) };

@@ -21,7 +21,8 @@ const SLOWEST_SHARE: f64 = 0.01;
 /// Where joints cannot be closed at the end of the step (long or heavy chains pull harder than a long step can tell
 /// the direction of), the whole state goes back, targets and filters included, and takes the step in halves.
 pub fn step(rig: &Rig, state: &mut State, work: &mut Workspace, dt: f64) {
-    if work.constraints.is_none() {
+    // A limit ends a step; going back and halving would take the time that it is to save.
+    if work.constraints.is_none() || rig.solver.limited {
         step_once(rig, state, work, dt, true);
         return;
     }

@@ -2,6 +2,7 @@
 
 mod axes;
 mod counting;
+mod drag;
 mod host;
 mod scene;
 mod session;

@@ -6,7 +6,7 @@ mod parts;
 mod solver;
 mod spring;
 
-pub(super) use solver::solver;
+pub use solver::solver;
 
 use super::Frame;
 use super::compile::Compiler;

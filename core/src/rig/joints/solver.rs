@@ -4,8 +4,8 @@ use crate::joint::Joint;
 use crate::rig::Solver;
 use crate::setup::{self, SetupError, Tier};
 
-/// How joints are solved.
-pub(in crate::rig) fn solver(wanted: &setup::Solver, joints: &[Joint]) -> Result<Solver, SetupError> {
+/// How the joints of a rig are solved, compiled.
+pub fn solver(wanted: &setup::Solver, joints: &[Joint]) -> Result<Solver, SetupError> {
     let place = |field: &str| format!("world.solver.{field}");
     let few = |field: &str, value: Option<usize>, least: usize, most: usize, default: usize| match value {
         Some(v) if !(least..=most).contains(&v) => {
@@ -30,5 +30,9 @@ pub(in crate::rig) fn solver(wanted: &setup::Solver, joints: &[Joint]) -> Result
         iterations: few("iterations", wanted.iterations, 1, 1_000_000, 3 * rows.max(1))?,
         budget,
         halvings: few("halvings", wanted.halvings, 0, 8, 4)?,
+        limited: wanted.tier == Tier::Pairwise
+            || wanted.rounds.is_some()
+            || wanted.iterations.is_some()
+            || wanted.microseconds.is_some(),
     })
 }

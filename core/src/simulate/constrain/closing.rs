@@ -11,14 +11,13 @@
 // Rows and columns are the mathematics here; iterators would hide them.
 #![allow(clippy::needless_range_loop)]
 
+use super::soft::Soft;
 use super::{CLOSED, Constraints, Memo, end_axes};
-use crate::joint::{Kind, Measure, Rows, Side};
+use crate::joint::{End, Kind, Measure, Rows, Side};
 use crate::rig::Rig;
+use crate::setup::Tier;
 use crate::solve::MOST;
 use glam::{DMat3, DVec3};
-
-/// Rounds per step.
-const MOST_ROUNDS: usize = 24;
 
 /// Openings (shares of the mean link) and angles (rad) that rounds no longer close are closed below this.
 const GOOD: f64 = 5e-7;
@@ -42,16 +41,23 @@ impl Constraints {
     /// Finds the multipliers; whether all joints are closed.
     #[inline(always)]
     pub(super) fn close(&mut self, rig: &Rig) -> bool {
+        self.best.0 = f64::INFINITY;
         self.catch(rig);
         self.place_ends(); // where the movers guess
         self.hold_levers(rig);
-        self.multipliers.fill([0.0; MOST]);
+        self.start_over();
         let (mut last, mut slow, mut changes) = (f64::INFINITY, 0, 0);
-        for round in 0..=MOST_ROUNDS {
+        // One sweep of pairs leaves most open, and that is no sign of a step too long.
+        let patient = rig.solver.limited;
+        let trend = rig.solver.tier != Tier::Pairwise;
+        for round in 0..=rig.solver.rounds {
             self.follow();
             let open = self.residuals(rig);
             let size = open.0.max(open.1 * self.link);
-            if !size.is_finite() || round == MOST_ROUNDS {
+            if patient {
+                self.keep_best(size);
+            }
+            if !size.is_finite() || round == rig.solver.rounds {
                 return false;
             }
             if open.0 <= CLOSED * self.link && open.1 <= CLOSED {
@@ -63,7 +69,10 @@ impl Constraints {
                 }
                 return true;
             }
-            if size > SLOW * last {
+            if !self.clock.next_round(false) {
+                return false;
+            }
+            if size > SLOW * last && !patient {
                 if open.0 <= GOOD * self.link && open.1 <= GOOD {
                     // As near as numbers come: forces in long chains of hinges are sensitive without bounds.
                     return true;
@@ -73,10 +82,22 @@ impl Constraints {
                     return false;
                 }
             }
-            self.advance(last.is_finite());
+            self.advance(trend && last.is_finite());
             last = size;
         }
         false
+    }
+
+    /// Forgets the forces of the step before, but for those of springs that pull their utmost.
+    fn start_over(&mut self) {
+        for (j, multipliers) in self.multipliers.iter_mut().enumerate() {
+            let soft = self.holds[j].is_soft;
+            for (r, multiplier) in multipliers.iter_mut().enumerate() {
+                if !(soft && self.softs[j][r].is_spent()) {
+                    *multiplier = 0.0;
+                }
+            }
+        }
     }
 
     /// Changes the multipliers by what `wanted` tells. With a `trend`, by what the change before left undone, too: what
@@ -96,10 +117,12 @@ impl Constraints {
         }
         let share = if size > 0.0 { (along / size).clamp(-MOST_TREND, MOST_TREND) } else { 0.0 };
         wanted.copy_from_slice(&self.wanted);
-        self.factor.solve(&mut self.wanted);
+        let clock = self.clock;
+        self.change.fill([0.0; MOST]);
+        self.factor.solve(&self.matrix, &self.wanted, &mut self.change, || clock.goes_on());
         for (j, multipliers) in self.multipliers.iter_mut().enumerate() {
             for r in 0..self.rows[j].count {
-                let now = self.wanted[j][r];
+                let now = self.change[j][r];
                 let by = now - share * (step[j][r] + now - change[j][r]);
                 multipliers[r] += by;
                 (step[j][r], change[j][r]) = (by, now);
@@ -109,7 +132,7 @@ impl Constraints {
 
     /// Moves the bodies by the multipliers there are.
     #[inline(always)]
-    fn follow(&mut self) {
+    pub(super) fn follow(&mut self) {
         self.forces.fill((DVec3::ZERO, DVec3::ZERO));
         self.structure.spread(&self.rows, &self.multipliers, &mut self.forces);
         for (mover, (force, torque)) in self.movers.iter_mut().zip(&self.forces) {
@@ -177,7 +200,7 @@ impl Constraints {
                 self.matrix.diagonal[j][r][r] += self.softs[j][r].give();
             }
         }
-        self.factor.factor(&self.matrix);
+        self.factor.prepare(&self.matrix);
     }
 
     /// Decides which joints have rows at first.
@@ -220,13 +243,19 @@ impl Constraints {
     }
 
     /// Catches ranges past their end and, while `let_go`, lets go of those that would have to pull; whether there were any.
-    fn change_ranges(&mut self, rig: &Rig, let_go: bool) -> bool {
+    pub(super) fn change_ranges(&mut self, rig: &Rig, let_go: bool) -> bool {
         let mut changed = false;
         for (j, joint) in rig.joints.iter().enumerate() {
             let hold = &mut self.holds[j];
             if hold.is_soft && hold.on {
-                for r in 0..self.rows[j].count {
-                    changed |= self.softs[j][r].spend(&mut self.multipliers[j][r]);
+                let (soft, multipliers) =
+                    (&mut self.softs[j][..self.rows[j].count], &mut self.multipliers[j]);
+                if matches!(joint.ends[0], End::Hand(_)) {
+                    changed |= Soft::spend_together(soft, multipliers);
+                    continue;
+                }
+                for (soft, multiplier) in soft.iter_mut().zip(multipliers) {
+                    changed |= soft.spend(multiplier);
                 }
             }
             if !hold.on || !joint.kind.one_sided() {
@@ -327,7 +356,7 @@ impl Constraints {
 
     /// How far joints are from what they are held to, negated, in `wanted`; the largest translation and rotation.
     #[inline(always)]
-    fn residuals(&mut self, rig: &Rig) -> (f64, f64) {
+    pub(super) fn residuals(&mut self, rig: &Rig) -> (f64, f64) {
         let mut worst = (0.0_f64, 0.0_f64);
         let mut sum = 0.0;
         for (j, joint) in rig.joints.iter().enumerate() {

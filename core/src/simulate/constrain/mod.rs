@@ -4,15 +4,18 @@
 //! [`mover`] for the scheme and what it keeps. Velocities (`rates`): impulses at the end of the step, so that no joint is
 //! opening there. Both are internal forces and change neither momentum of the whole.
 
+mod clock;
 mod closing;
 mod forcing;
+mod limits;
 mod mover;
 mod pose;
 mod rates;
 mod soft;
 
+pub use clock::Clock;
 pub use mover::Yield;
-pub use pose::assemble;
+pub use pose::{Pulled, assemble};
 
 use super::{SolidState, State, Workspace};
 use crate::assemble::{Assembly, Body, Mobility, Structure};
@@ -20,7 +23,7 @@ use crate::joint::{Aim, End, Joint, Kind, Rows, Side};
 use crate::rig::{Drive, Rig};
 use crate::scene::Placement;
 use crate::setup::Timing;
-use crate::solve::{BlockCholesky, BlockMatrix, MOST};
+use crate::solve::{BlockMatrix, MOST, Solver};
 use glam::{DMat3, DVec3};
 use mover::Mover;
 use soft::Soft;
@@ -34,7 +37,9 @@ pub struct Constraints {
     free: Vec<Placement>,
     structure: Structure,
     matrix: BlockMatrix,
-    factor: BlockCholesky,
+    factor: Solver,
+    /// The time of a step that has only so much.
+    pub clock: Clock,
     before: Vec<SolidState>,
     movers: Vec<Mover>,
     mobility: Vec<Mobility>,
@@ -45,6 +50,12 @@ pub struct Constraints {
     multipliers: Vec<[f64; MOST]>,
     wanted: Vec<[f64; MOST]>,
     memo: Memo,
+    /// What a solution changes of the multipliers.
+    change: Vec<[f64; MOST]>,
+    /// The matrix times that.
+    product: Vec<[f64; MOST]>,
+    /// The multipliers that left least open, and how much, where limits may end a step early.
+    best: (f64, Vec<[f64; MOST]>),
     forces: Vec<(DVec3, DVec3)>,
     open: Vec<(f64, f64)>,
     /// How hard each body is pulled apart by its joints: force times lever.
@@ -53,6 +64,9 @@ pub struct Constraints {
     slopes: Vec<DMat3>,
     /// Axes of the bodies at the end of the step.
     axes: Vec<DMat3>,
+    /// Rounds or time of this step ran out, and joints are open by more than velocities should close.
+    cut_short: bool,
+    far_open: bool,
     /// Whether the pull of joints holds bodies back from turning.
     steep: bool,
     /// How bodies gave way to their actuators in the free motion.
@@ -103,7 +117,7 @@ struct Hold {
     /// Origin and axes of its frames, in their ends.
     place: [DVec3; 2],
     frame: [DMat3; 2],
-    /// A point on a point and nothing else: most joints are, and need no axes.
+    /// A point firmly on a point and nothing else: most joints are, and need no axes.
     point: bool,
 }
 
@@ -170,10 +184,11 @@ impl Constraints {
             }
         }
         Constraints {
-            assembly: Assembly::new(&rig.joints, solids),
+            assembly: Assembly::with(rig.solver.method(), &rig.joints, solids),
             bodies,
             free: vec![Placement::IDENTITY; solids],
-            factor: BlockCholesky::new(&matrix),
+            factor: Solver::new(rig.solver.method(), &matrix, &structure.ends),
+            clock: Clock::new(rig.solver.budget),
             matrix,
             structure,
             before: Vec::with_capacity(solids),
@@ -185,11 +200,16 @@ impl Constraints {
             multipliers: vec![[0.0; MOST]; rig.joints.len()],
             wanted: vec![[0.0; MOST]; rig.joints.len()],
             memo: Memo::new(rig.joints.len()),
+            change: vec![[0.0; MOST]; rig.joints.len()],
+            product: vec![[0.0; MOST]; rig.joints.len()],
+            best: (f64::INFINITY, vec![[0.0; MOST]; rig.joints.len()]),
             forces: vec![(DVec3::ZERO, DVec3::ZERO); solids],
             open: vec![(0.0, 0.0); rig.joints.len()],
             stretches: vec![0.0; solids],
             slopes: vec![DMat3::ZERO; solids],
             axes: vec![DMat3::IDENTITY; solids],
+            cut_short: false,
+            far_open: false,
             steep: false,
             yields: vec![Yield::default(); solids],
             jointed,
@@ -217,6 +237,7 @@ impl Constraints {
 
     /// Remembers where the bodies are before they move.
     pub fn begin(&mut self, state: &State) {
+        self.clock.start();
         self.before.clear();
         self.before.extend_from_slice(&state.solids);
     }
@@ -278,6 +299,12 @@ impl Constraints {
         c.set_out(rig, state, h);
         c.soften(rig, state, drives, h);
         let mut closed = c.close(rig);
+        c.cut_short = !closed && rig.solver.limited;
+        if c.cut_short {
+            c.leave_open(rig);
+            closed = true; // as far as was asked for
+        }
+        c.clock.settle();
         if closed {
             c.arrive(rig, state, h);
         } else if whatever {
@@ -286,6 +313,10 @@ impl Constraints {
             return false;
         }
         c.settle_rates(rig, state, to, h);
+        if c.cut_short && c.far_open {
+            c.put_right(rig, state);
+        }
+        c.clock.settled();
         let mut finite = true;
         for (s, before) in state.solids.iter_mut().zip(&c.before) {
             let sum = s.position + s.velocity + s.momentum;

@@ -2,10 +2,12 @@
 
 use super::{Constraints, place};
 use crate::assemble::{Body, Ending, Goal, Outcome};
-use crate::joint::{Aim, End};
+use crate::joint::{Aim, End, Joint};
 use crate::rig::{Frame, Rig};
 use crate::scene::Placement;
-use crate::simulate::SolidState;
+use crate::simulate::{SolidState, State};
+use std::borrow::Cow;
+use std::time::Duration;
 
 /// Puts a rig together where it stands, without any motion: scenes are posed roughly.
 pub fn assemble(rig: &Rig, solids: &mut [SolidState], time: f64) {
@@ -115,4 +117,97 @@ impl Constraints {
         }
         moved
     }
+}
+
+/// What became of bodies that hands pulled without any motion.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pulled {
+    /// Rounds of closing.
+    pub rounds: usize,
+    /// Largest opening left in joints other than hands' (scene units), and largest angle (rad).
+    pub open: (f64, f64),
+    /// How far the farthest hand is from what it holds: scene units, and rad.
+    pub from_hands: (f64, f64),
+}
+
+/// Share of the time that is spent on going after the hands; in the rest joints are closed without them.
+const REACHING: f64 = 0.7;
+
+impl Constraints {
+    /// Pulls the bodies of a state after the hands, as far as joints let them, for so long. [`Self::bodies`] are then
+    /// where they came to.
+    pub(in crate::simulate) fn pull(&mut self, rig: &Rig, state: &State, budget: Duration) -> Pulled {
+        let now = self.clock.asked();
+        let began = now();
+        let reach = began + budget.mul_f64(REACHING);
+        let end = began + budget;
+        self.bodies.iter_mut().zip(&state.solids).for_each(|(b, s)| b.placement = s.placement());
+        let mut joints = Cow::Borrowed(&rig.joints);
+        self.hold_joints(rig, state.time);
+        for (j, memory) in state.joints.iter().enumerate() {
+            if let Some(grabbed) = memory.grabbed {
+                joints.to_mut()[j].frames[1] = grabbed;
+            }
+            if memory.broken {
+                self.assembly.hold_firmly(j, false);
+            }
+        }
+        let goal = Goal { opening: super::CLOSED * self.link, angle: super::CLOSED, ..Goal::default() };
+        let mut rounds = 0;
+        self.hold_hands(rig, true);
+        let mut closed = false;
+        let keyed = |end: End| place(rig, end, &[], state.time);
+        for _ in 0..MOST_HOLDS {
+            let outcome =
+                self.assembly.close(&joints, &mut self.bodies, &keyed, &goal, |_, _, _| {}, || now() < reach);
+            rounds += outcome.rounds;
+            closed = outcome.reached();
+            // Parts that are not simulated go with what carries them, and open joints again.
+            closed &= !self.carry(rig, state.time);
+            if closed || !outcome.reached() {
+                break;
+            }
+        }
+        if !closed {
+            // Hands are out of reach: they let go rather than tear joints open.
+            self.hold_hands(rig, false);
+            for _ in 0..MOST_HOLDS {
+                let outcome = self.assembly.close(
+                    &joints,
+                    &mut self.bodies,
+                    &keyed,
+                    &goal,
+                    |_, _, _| {},
+                    || now() < end,
+                );
+                rounds += outcome.rounds;
+                if !self.carry(rig, state.time) || !outcome.reached() {
+                    break;
+                }
+            }
+            self.hold_hands(rig, true);
+        }
+        let bodies = &self.bodies;
+        self.assembly.measure(&joints, |end| match end {
+            End::Solid(s) => bodies[s].placement,
+            other => place(rig, other, &[], state.time),
+        });
+        self.open.copy_from_slice(self.assembly.open());
+        let mut pulled = Pulled { rounds, open: (0.0, 0.0), from_hands: (0.0, 0.0) };
+        for (joint, open) in rig.joints.iter().zip(&self.open) {
+            let worst = if is_hand(joint) { &mut pulled.from_hands } else { &mut pulled.open };
+            *worst = (worst.0.max(open.0), worst.1.max(open.1));
+        }
+        pulled
+    }
+
+    fn hold_hands(&mut self, rig: &Rig, holds: bool) {
+        for (j, _) in rig.joints.iter().enumerate().filter(|(_, joint)| is_hand(joint)) {
+            self.assembly.hold_firmly(j, holds);
+        }
+    }
+}
+
+fn is_hand(joint: &Joint) -> bool {
+    matches!(joint.ends[0], End::Hand(_))
 }

@@ -38,7 +38,7 @@ impl Constraints {
         }
         self.push_spent(rig, state, h);
         self.prepare_rates(rig, state, to, h);
-        self.factor.solve(&mut self.wanted);
+        self.solve_rates(rig);
         // The ends of ranges push, and never pull: what leaves them is let go. A push throughout the step that stops a
         // body by its end has it going back by then, which the impulse takes: the two together push.
         let mut loose = false;
@@ -51,7 +51,7 @@ impl Constraints {
         }
         if loose {
             self.prepare_rates(rig, state, to, h);
-            self.factor.solve(&mut self.wanted);
+            self.solve_rates(rig);
         }
         self.forces.fill((DVec3::ZERO, DVec3::ZERO));
         self.structure.spread(&self.rows, &self.wanted, &mut self.forces);
@@ -141,7 +141,7 @@ impl Constraints {
                 }
             }
         }
-        self.factor.factor(&self.matrix);
+        self.factor.prepare(&self.matrix);
     }
 
     /// Lets go of joints that bear more than they can: all parts of a joint of the set-up together.

@@ -19,7 +19,7 @@ use super::Constraints;
 use crate::assemble::Mobility;
 use crate::dynamics::response::Response;
 use crate::dynamics::top;
-use crate::joint::{Kind, Measure, Rows, Side};
+use crate::joint::{End, Kind, Measure, Rows, Side};
 use crate::rig::{Drive, Rig};
 use crate::simulate::State;
 use crate::solve::MOST;
@@ -105,6 +105,22 @@ impl Soft {
         true
     }
 
+    /// Cuts the pull of several rows at right angles to one strength, whatever its direction; whether that is new.
+    pub fn spend_together(rows: &mut [Soft], multipliers: &mut [f64; MOST]) -> bool {
+        let pull = multipliers[..rows.len()].iter().map(|l| l * l).sum::<f64>().sqrt();
+        let Some(first) = rows.first().filter(|row| !row.spent && pull > row.strength) else { return false };
+        let share = first.strength / pull;
+        multipliers[..rows.len()].iter_mut().for_each(|l| *l *= share);
+        rows.iter_mut().for_each(|row| row.spent = true);
+        true
+    }
+
+    /// What it would pull with if its body had no other joints and only so far to go, `free` being where the row ends
+    /// without it.
+    fn alone(&self, end: f64, free: f64) -> f64 {
+        if self.shift > 0.0 { (end - free) / self.shift } else { 0.0 }
+    }
+
     /// Whether it pulls its utmost.
     pub fn is_spent(&self) -> bool {
         self.spent
@@ -131,6 +147,7 @@ impl Constraints {
             let later = Rows::between(joint, sides[0], sides[1], &hold.to, Measure::Products);
             let translations = joint.kind.translations();
             let mut soft = [Soft::default(); MOST];
+            let mut alone = [0.0; MOST];
             for r in 0..rows.count {
                 let aim_rate = (rows.error[r] - aimed.error[r]) / h;
                 let carried = (rows.error[r] - later.error[r]) / h;
@@ -201,6 +218,13 @@ impl Constraints {
                     strength,
                     spent: false,
                 };
+                alone[r] = soft[r].alone(end, free);
+            }
+            // A hand far off pulls its utmost from the start: rounds need not find out that nothing reaches it.
+            if matches!(joint.ends[0], End::Hand(_))
+                && Soft::spend_together(&mut soft[..rows.count], &mut alone)
+            {
+                self.multipliers[j] = alone;
             }
             self.softs[j] = soft;
         }
@@ -212,8 +236,8 @@ impl Constraints {
             if let Kind::Pose(solid) = joint.kind {
                 let axes = &self.holds[j].end[1].axes;
                 let mut pull = DVec3::ZERO;
-                for r in 0..3 {
-                    pull += axes.col(r) * (impulses[j][r] / h);
+                for (r, impulse) in impulses[j][..3].iter().enumerate() {
+                    pull += axes.col(r) * (impulse / h);
                 }
                 let memory = &mut state.solids[solid].torque;
                 memory.action = pull;

@@ -1,0 +1,154 @@
+//! Solving within limits: what a round may cost, and what becomes of a step whose rounds or time run out.
+
+// Rows and columns are the mathematics here; iterators would hide them.
+#![allow(clippy::needless_range_loop)]
+
+use super::Constraints;
+use crate::assemble::Mobility;
+use crate::joint::{Measure, Rows};
+use crate::rig::Rig;
+use crate::rotation;
+use crate::setup::Tier;
+use crate::simulate::State;
+use crate::solve::MOST;
+use glam::{DMat3, DVec3};
+
+/// Rates that are this share of what they were are settled.
+const SETTLED: f64 = 1e-12;
+
+/// Beyond this share of a link, and this angle (rad), what is left open is put right without velocities.
+const FAR: f64 = 2e-3;
+
+/// Corrections, the first with the matrix there is; a third only if there is time.
+const CORRECTIONS: usize = 3;
+
+/// The largest turn of one correction (rad): beyond it the linearisation says nothing.
+const LARGEST_TURN_RAD: f64 = 0.8;
+
+impl Constraints {
+    /// Solves for the impulses in place of the rates in `wanted`. These are linear, so pairs sweep here, too.
+    pub(super) fn solve_rates(&mut self, rig: &Rig) {
+        if rig.solver.tier != Tier::Pairwise {
+            // Velocities are settled whatever the time: what they leave open would be there in every step to come.
+            self.change.fill([0.0; MOST]);
+            self.factor.solve(&self.matrix, &self.wanted, &mut self.change, || true);
+            std::mem::swap(&mut self.wanted, &mut self.change);
+            return;
+        }
+        let Constraints { factor, matrix, wanted, change, product, best: (_, impulses), .. } = self;
+        let size = |all: &[[f64; MOST]], rows: &[usize]| -> f64 {
+            all.iter().zip(rows).flat_map(|(b, n)| &b[..*n]).map(|v| v * v).sum::<f64>().sqrt()
+        };
+        impulses.fill([0.0; MOST]);
+        let first = size(wanted, &matrix.rows);
+        let mut sweeps = 0;
+        while sweeps < rig.solver.rounds && size(wanted, &matrix.rows) > SETTLED * first {
+            change.fill([0.0; MOST]);
+            factor.solve(matrix, wanted, change, || true);
+            for (impulse, change) in impulses.iter_mut().zip(&*change) {
+                (0..MOST).for_each(|r| impulse[r] += change[r]);
+            }
+            // What this sweep leaves of the rates.
+            matrix.multiply(change, product);
+            for ((left, taken), &rows) in wanted.iter_mut().zip(&*product).zip(&matrix.rows) {
+                (0..rows).for_each(|r| left[r] -= taken[r]);
+            }
+            sweeps += 1;
+        }
+        std::mem::swap(wanted, impulses);
+    }
+
+    /// Remembers the multipliers, if they leave less open than any before in this step.
+    pub(super) fn keep_best(&mut self, size: f64) {
+        if size < self.best.0 {
+            self.best.0 = size;
+            self.best.1.copy_from_slice(&self.multipliers);
+        }
+    }
+
+    /// Rounds or time ran out: the bodies go where least is open.
+    pub(super) fn leave_open(&mut self, rig: &Rig) {
+        // Forces that were not corrected once are those of other steps: better none, and impulses alone.
+        // The same where they are far from closing joints: they throw bodies about, and would only grow.
+        match self.best.0 <= FAR * self.link && self.clock.rounds() > 0 {
+            true => self.multipliers.copy_from_slice(&self.best.1),
+            false => self.multipliers.fill([0.0; MOST]),
+        }
+        // Ropes do not push and springs have their strength, closed or not.
+        self.change_ranges(rig, true);
+        self.follow();
+        let (opening, angle) = self.residuals(rig);
+        if !(opening + angle).is_finite() {
+            self.multipliers.fill([0.0; MOST]);
+            self.follow();
+            self.residuals(rig);
+        }
+        let is_far = |open: &(f64, f64)| !(open.0 <= FAR * self.link && open.1 <= FAR);
+        self.far_open = self.open.iter().any(is_far);
+    }
+
+    /// Puts bodies together as far as few corrections do, without velocities (Cline and Pai 2003), with the matrix that
+    /// settled the rates: what a step left far open would otherwise become speed. Costs angular momentum, as bodies that
+    /// move are shifted.
+    pub(super) fn put_right(&mut self, rig: &Rig, state: &mut State) {
+        for pass in 0..CORRECTIONS {
+            let (opening, angle) = self.residuals(rig);
+            let is_near = opening <= FAR * self.link && angle <= FAR;
+            if is_near || pass > 1 && !self.clock.goes_on() {
+                return;
+            }
+            if pass > 0 {
+                self.take_rows(rig, state);
+            }
+            for (j, joint) in rig.joints.iter().enumerate() {
+                if self.holds[j].is_soft || joint.kind.one_sided() && self.wanted[j][0] > 0.0 {
+                    self.wanted[j] = [0.0; MOST];
+                }
+            }
+            self.solve_rates(rig);
+            self.shift(state);
+        }
+        self.residuals(rig);
+    }
+
+    /// Rows and matrix where the bodies are now, without springs.
+    fn take_rows(&mut self, rig: &Rig, state: &State) {
+        for (j, joint) in rig.joints.iter().enumerate() {
+            let hold = &self.holds[j];
+            self.rows[j] = match hold.active && !hold.is_soft {
+                true => Rows::between(joint, &hold.end[0], &hold.end[1], &hold.to, Measure::Products),
+                false => Rows::default(),
+            };
+        }
+        for (i, s) in state.solids.iter().enumerate().filter(|(_, s)| !s.quarantined) {
+            let b = &self.bodies[i];
+            self.mobility[i] = Mobility::of(b.per_mass, s.orientation, b.per_inertia);
+        }
+        self.structure.fill(&mut self.matrix, &self.rows, &self.mobility);
+        self.factor.prepare(&self.matrix);
+    }
+
+    /// Moves bodies by the multipliers in `wanted`, to first order, and the joints' frames with them.
+    fn shift(&mut self, state: &mut State) {
+        self.forces.fill((DVec3::ZERO, DVec3::ZERO));
+        self.structure.spread(&self.rows, &self.wanted, &mut self.forces);
+        for (i, s) in state.solids.iter_mut().enumerate() {
+            if self.jointed[i] && !s.quarantined {
+                let (push, twist) = self.forces[i];
+                let (moved, turned) = (push * self.mobility[i].shift, self.mobility[i].turn * twist);
+                // A turn that is cut takes its share of the displacement with it.
+                let share = (LARGEST_TURN_RAD / turned.length()).min(1.0);
+                s.position += moved * share;
+                s.orientation = (rotation::exp(turned * share) * s.orientation).normalize();
+            }
+            self.axes[i] = DMat3::from_quat(s.orientation);
+        }
+        for (j, hold) in self.holds.iter_mut().enumerate() {
+            for e in 0..2 {
+                if let Some(body) = self.structure.ends[j][e] {
+                    hold.end[e] = hold.side(e, state.solids[body].position, &self.axes[body]);
+                }
+            }
+        }
+    }
+}
