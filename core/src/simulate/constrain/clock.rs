@@ -86,6 +86,12 @@ impl Clock {
         self.budget.is_none() || (self.now)() + self.settling.1 < self.end
     }
 
+    /// Whether there is a limit of time, and time left.
+    #[inline]
+    pub fn has_time(&self) -> bool {
+        self.budget.is_some() && self.goes_on()
+    }
+
     /// Rounds are over, velocities are to be settled.
     #[inline]
     pub fn settle(&mut self) {

@@ -48,13 +48,14 @@ impl Constraints {
         self.start_over();
         let (mut last, mut slow, mut changes) = (f64::INFINITY, 0, 0);
         // One sweep of pairs leaves most open, and that is no sign of a step too long.
-        let patient = rig.solver.limited;
+        let limited = rig.solver.limited;
+        let patient = limited && (rig.solver.tier != Tier::Direct || rig.solver.budget.is_none());
         let trend = rig.solver.tier != Tier::Pairwise;
         for round in 0..=rig.solver.rounds {
             self.follow();
             let open = self.residuals(rig);
             let size = open.0.max(open.1 * self.link);
-            if patient {
+            if limited {
                 self.keep_best(size);
             }
             if !size.is_finite() || round == rig.solver.rounds {

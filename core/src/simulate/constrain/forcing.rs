@@ -13,8 +13,9 @@ use crate::scene::Placement;
 use crate::simulate::State;
 use crate::solve::MOST;
 
-/// Rounds of closing.
+/// Rounds of closing; and those that are taken whatever the limits of a step: joints torn open would stay so.
 const MOST_ROUNDS: usize = 30;
+const LEAST_ROUNDS: usize = 2;
 
 impl Constraints {
     /// Assembles the bodies; whether joints are closed.
@@ -40,7 +41,12 @@ impl Constraints {
             nearest: false,
         };
         let keyed = |end: End| place(rig, end, &[], to);
-        let outcome = self.assembly.assemble(&rig.joints, &mut self.bodies, keyed, &goal, |_, _, _| {});
+        let (mut rounds, clock, limited) = (0, self.clock, rig.solver.limited);
+        let go_on = || {
+            rounds += 1;
+            !limited || rounds <= LEAST_ROUNDS || rounds <= rig.solver.rounds && clock.has_time()
+        };
+        let outcome = self.assembly.close(&rig.joints, &mut self.bodies, &keyed, &goal, |_, _, _| {}, go_on);
         for (i, s) in state.solids.iter_mut().enumerate() {
             if !self.jointed[i] || s.quarantined {
                 continue;

@@ -66,14 +66,14 @@ impl Constraints {
         }
     }
 
+    /// Whether what was least open is little.
+    pub(super) fn is_near(&self) -> bool {
+        self.best.0 <= FAR * self.link && self.clock.rounds() > 0
+    }
+
     /// Rounds or time ran out: the bodies go where least is open.
     pub(super) fn leave_open(&mut self, rig: &Rig) {
-        // Forces that were not corrected once are those of other steps: better none, and impulses alone.
-        // The same where they are far from closing joints: they throw bodies about, and would only grow.
-        match self.best.0 <= FAR * self.link && self.clock.rounds() > 0 {
-            true => self.multipliers.copy_from_slice(&self.best.1),
-            false => self.multipliers.fill([0.0; MOST]),
-        }
+        self.multipliers.copy_from_slice(&self.best.1);
         // Ropes do not push and springs have their strength, closed or not.
         self.change_ranges(rig, true);
         self.follow();

@@ -299,7 +299,7 @@ impl Constraints {
         c.set_out(rig, state, h);
         c.soften(rig, state, drives, h);
         let mut closed = c.close(rig);
-        c.cut_short = !closed && rig.solver.limited;
+        c.cut_short = !closed && rig.solver.limited && c.is_near();
         if c.cut_short {
             c.leave_open(rig);
             closed = true; // as far as was asked for
@@ -308,7 +308,7 @@ impl Constraints {
         if closed {
             c.arrive(rig, state, h);
         } else if whatever {
-            closed = c.force(rig, state, to, h);
+            closed = c.force(rig, state, to, h) || rig.solver.limited;
         } else {
             return false;
         }
