@@ -272,3 +272,22 @@ fn what_the_scratch_remembers_makes_no_difference() {
         assert_eq!(kept, anew);
     }
 }
+
+#[test]
+fn what_rounds_leave_open_shrinks_with_the_step() {
+    // From rest bodies turn by the square of the step, and so much of an opening a round leaves (Faure 1998, section 5).
+    let (scene, setup) = chain(3, JointKind::Universal, true);
+    for (rounds, order) in [(1, 4.0), (2, 6.0)] {
+        let open = |h: f64| {
+            let mut rig = rig(&scene, &setup);
+            (rig.solver.rounds, rig.solver.limited) = (rounds, true);
+            let (mut state, mut work) = (State::new(&rig), Workspace::new(&rig));
+            step(&rig, &mut state, &mut work, h);
+            largest(&work)
+        };
+        let (long, short) = (open(0.04), open(0.02));
+        let found = (long / short).log2();
+        println!("{rounds} rounds: open {long:.1e} and {short:.1e}, order {found:.2}");
+        assert!(found > order - 0.3, "{rounds} rounds: {found}");
+    }
+}

@@ -57,14 +57,22 @@ fn halve(rig: &Rig, state: &mut State, work: &mut Workspace, to: f64, level: usi
         step_once(rig, state, work, dt, true);
         return level;
     };
-    kept.clone_from(state);
+    // The bodies are kept where joints begin.
+    kept.time = state.time;
+    kept.targets.clone_from(&state.targets);
+    kept.joints.clone_from(&state.joints);
     let closed = step_once(rig, state, work, dt, last);
     if closed || last {
         state.joints_fight = !closed;
         work.kept.push(kept);
         return level;
     }
-    state.clone_from(&kept);
+    state.time = kept.time;
+    state.targets.clone_from(&kept.targets);
+    state.joints.clone_from(&kept.joints);
+    if let Some(c) = &work.constraints {
+        state.solids.copy_from_slice(c.before());
+    }
     work.kept.push(kept);
     let middle = state.time + 0.5 * dt;
     let first = halve(rig, state, work, middle, level + 1, most);

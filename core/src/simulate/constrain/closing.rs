@@ -20,7 +20,7 @@ use crate::solve::MOST;
 use glam::{DMat3, DVec3};
 
 /// Openings (shares of the mean link) and angles (rad) that rounds no longer close are closed below this.
-const GOOD: f64 = 5e-7;
+const GOOD: f64 = 3e-7;
 
 /// A round that leaves more than this share open is slow.
 const SLOW: f64 = 0.5;
@@ -61,7 +61,10 @@ impl Constraints {
             if !size.is_finite() || round == rig.solver.rounds {
                 return false;
             }
-            if open.0 <= CLOSED * self.link && open.1 <= CLOSED {
+            let within = |share: f64| open.0 <= share * self.link && open.1 <= share;
+            let is_slow = size > SLOW * last && !patient;
+            // Or as near as numbers come: forces in long chains of hinges are sensitive without bounds.
+            if within(CLOSED) || is_slow && within(GOOD) {
                 if changes < MOST_CHANGES && self.change_ranges(rig, changes < MOST_CHANGES / 3) {
                     changes += 1;
                     last = f64::INFINITY;
@@ -73,11 +76,7 @@ impl Constraints {
             if !self.clock.next_round(false) {
                 return false;
             }
-            if size > SLOW * last && !patient {
-                if open.0 <= GOOD * self.link && open.1 <= GOOD {
-                    // As near as numbers come: forces in long chains of hinges are sensitive without bounds.
-                    return true;
-                }
+            if is_slow {
                 slow += 1;
                 if slow > MOST_SLOW || size > last {
                     return false;

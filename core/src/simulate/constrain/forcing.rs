@@ -15,7 +15,7 @@ use crate::solve::MOST;
 
 /// Rounds of closing; and those that are taken whatever the limits of a step: joints torn open would stay so.
 const MOST_ROUNDS: usize = 30;
-const LEAST_ROUNDS: usize = 2;
+const LEAST_ROUNDS: usize = 3;
 
 impl Constraints {
     /// Assembles the bodies; whether joints are closed.

@@ -170,7 +170,7 @@ impl Constraints {
         let matrix = BlockMatrix::new(rig.joints.len(), structure.pairs.clone());
         let mut jointed = vec![false; solids];
         let mut posed = vec![false; solids];
-        let (mut length, mut levers) = (0.0, 0.0_f64);
+        let (mut length, mut sizes, mut levers) = (0.0, 0.0, 0.0_f64);
         for (joint, ends) in rig.joints.iter().zip(&structure.ends) {
             if let Kind::Pose(solid) = joint.kind {
                 posed[solid] = true;
@@ -178,7 +178,8 @@ impl Constraints {
             for (frame, body) in joint.frames.iter().zip(ends) {
                 if let Some(body) = *body {
                     jointed[body] = true;
-                    length += frame.position.length().max(rig.solids[body].radius);
+                    length += frame.position.length();
+                    sizes += rig.solids[body].radius;
                     levers += 1.0;
                 }
             }
@@ -214,7 +215,7 @@ impl Constraints {
             yields: vec![Yield::default(); solids],
             jointed,
             posed,
-            link: 2.0 * length / levers.max(1.0),
+            link: if length > 0.0 { 2.0 * length / levers } else { sizes / levers.max(1.0) },
         }
     }
 
@@ -233,6 +234,11 @@ impl Constraints {
     #[inline]
     pub fn poses(&self, solid: usize) -> bool {
         self.posed[solid]
+    }
+
+    /// The bodies before they moved.
+    pub fn before(&self) -> &[SolidState] {
+        &self.before
     }
 
     /// Remembers where the bodies are before they move.
@@ -416,7 +422,7 @@ impl Constraints {
 }
 
 /// A body that joints pull at swings to and fro within a step when `h^2 f r / I` is beyond this...
-const SWINGS: f64 = 1.0;
+const SWINGS: f64 = 2.0;
 /// ...and forces on it act later in the step by this much per unit of that.
 const LATER: f64 = 0.25;
 

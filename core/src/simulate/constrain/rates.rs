@@ -10,7 +10,7 @@ use crate::joint::{End, Kind, Measure};
 use crate::rig::Rig;
 use crate::simulate::State;
 use crate::solve::MOST;
-use glam::DVec3;
+use glam::{DMat3, DVec3};
 
 impl Constraints {
     /// Takes away the rates at which joints open, at scene time `to`.
@@ -115,7 +115,12 @@ impl Constraints {
                 End::Hand(h) => rig.hands[h].velocity(to),
                 End::Solid(i) => {
                     let s = &state.solids[i];
-                    (s.velocity, top::angular_velocity(s.orientation, s.momentum, rig.solids[i].per_inertia))
+                    // What nothing turns has no mobility, and turns all the same.
+                    let spin = match self.mobility[i].turn == DMat3::ZERO {
+                        true => top::angular_velocity(s.orientation, s.momentum, rig.solids[i].per_inertia),
+                        false => self.mobility[i].turn * s.momentum,
+                    };
+                    (s.velocity, spin)
                 }
             });
             let hold = &self.holds[j];
