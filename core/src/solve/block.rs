@@ -123,11 +123,9 @@ pub(super) fn pivot<const N: usize, const P: usize>(a: &mut [[f64; P]; N], least
     let mut per_pivot = [0.0; N];
     each!(c in 0, N => {
         let found = a[c][c];
-        // Below zero it says how large the errors of rounding are by now; what is less than they would let them grow
-        // from column to column. What is no number compares false and stays what it is, for all to see.
-        let lifted = if -found > least { -found } else { least };
-        let lifted = if lifted > 0.0 { lifted } else { 1.0 };
-        per_pivot[c] = 1.0 / if found <= least { lifted } else { found };
+        // A row that others say already bears nothing; rounding would have it bear without bounds, and them against it.
+        // What is no number compares false and stays what it is, for all to see.
+        per_pivot[c] = if found <= least { 0.0 } else { 1.0 / found };
         let below = a[c];
         let scaled = below.map(|v| v * per_pivot[c]);
         each!(k in c + 1, N => {

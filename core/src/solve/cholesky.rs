@@ -3,8 +3,8 @@
 //! The structure (which joints share a body) is analysed once; every factorisation then walks the same lists and
 //! allocates nothing. Rows of a block may come and go between factorisations (limits), within its six: the room for
 //! that is there from the start, but what is in use lies close together.
-//! A pivot that has lost all its digits, as redundant constraints give, is lifted to the regularisation, so that
-//! redundant rows share the load. What is no number is never taken for one: the solution has it, too.
+//! A pivot that has lost all its digits, as redundant constraints give, is left out: the row bears nothing, and those
+//! that say the same bear it all. What is no number is never taken for one: the solution has it, too.
 //!
 //! Columns are made one after the other, each from the matrix and all earlier columns ("left-looking"): a block
 //! stays in registers until it is done, and is written once. Kept is `W = L D`, not L.
