@@ -58,7 +58,7 @@ pub(super) fn lanes(rows: usize) -> usize {
     [0, 1, 2, 4, 4, 8, 8][rows]
 }
 
-/// A pivot below this share of its block's largest diagonal entry has lost its digits; it is lifted to that share.
+/// A pivot below this share of its block's largest diagonal entry has lost its digits; its row is left out.
 const REGULARISATION: f64 = 1e-9;
 
 /// The least pivot of a diagonal block.

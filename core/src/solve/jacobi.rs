@@ -3,7 +3,7 @@
 use super::block::{Block, backward, by_rows, forward, least_pivot, load, pivot};
 use super::matrix::{BlockMatrix, MOST};
 
-/// `L D L^T` of every diagonal block, with pivots lifted as in the whole factorisation.
+/// `L D L^T` of every diagonal block, with rows left out as in the whole factorisation.
 #[derive(Clone, Debug)]
 pub(super) struct BlockJacobi {
     rows: Vec<usize>,
