@@ -2,7 +2,7 @@
 //! here by name, so that the simulation itself has nothing left to fail on but numbers.
 
 use super::mass::mass;
-use super::{Field, Frame, GroupFactors, Rig, Setting, Settings, Solid, Value, World, range};
+use super::{Colliders, Field, Frame, GroupFactors, Rig, Setting, Settings, Solid, Value, World, range};
 use crate::curve::CurveError;
 use crate::guide::path::Accuracy;
 use crate::guide::{Path, Tracker, WaitLink, deadlock};
@@ -76,7 +76,19 @@ pub fn compile(scene: &Scene, setup: &Setup, clip: Option<&Clip>) -> Result<Comp
         solid.keyed = solid.settings.keyed() || solid.groups.iter().any(|&g: &usize| groups[g].keyed());
     }
     let solver = super::joints::solver(&setup.world.solver, &joints)?;
-    let rig = Rig { solver, solids, paths, trackers, waits, joints, hands: Vec::new(), groups, world, range };
+    let rig = Rig {
+        solver,
+        solids,
+        paths,
+        trackers,
+        waits,
+        joints,
+        colliders: Colliders::default(),
+        hands: Vec::new(),
+        groups,
+        world,
+        range,
+    };
     Ok(Compiled { rig, mass_notes: notes, warnings })
 }
 

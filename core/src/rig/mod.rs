@@ -1,6 +1,7 @@
 //! The compiled scene: indices instead of names, masses, paths, and settings with their curves. Immutable while
 //! it is simulated, shared between threads; a live change makes a new one.
 
+mod collider;
 mod compile;
 mod hand;
 mod joints;
@@ -8,6 +9,7 @@ mod mass;
 mod range;
 mod settings;
 
+pub use collider::{Carrier, Coating, Collider, Colliders, Material};
 pub use compile::{Compiled, compile, resolve_node};
 pub use hand::Hand;
 pub use joints::solver;
@@ -33,6 +35,8 @@ pub struct Rig {
     pub waits: Vec<WaitLink>,
     /// What holds solids together.
     pub joints: Vec<Joint>,
+    /// What touches.
+    pub colliders: Colliders,
     /// Hands of a live session.
     pub hands: Vec<Hand>,
     /// Factors of the groups that solids are members of.

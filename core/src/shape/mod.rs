@@ -5,9 +5,11 @@
 //! the frame that bodies are simulated in.
 
 mod fit;
+mod geometry;
 mod mesh;
 
 pub use fit::{Kind, Primitive, fit_box, fit_capsule, fit_cylinder, fit_sphere, tightest};
+pub use geometry::Geometry;
 pub use mesh::{Closed, closed, of_mesh};
 
 use glam::{DMat3, DQuat, DVec3};
