@@ -8,6 +8,7 @@ mod state;
 mod step;
 mod substeps;
 mod together;
+mod touch;
 
 pub use constrain::Pulled;
 pub use drag::{Drag, DragError, Grip, Point};
@@ -15,3 +16,4 @@ pub use session::{End, Session, run};
 pub use state::{JointState, SolidState, State, TargetState, Workspace};
 pub use step::step;
 pub use together::{Together, together};
+pub use touch::Touched;

@@ -19,6 +19,8 @@ pub struct State {
     pub targets: Vec<TargetState>,
     /// Parallel to the rig's joints.
     pub joints: Vec<JointState>,
+    /// Forces of the contacts of the last step, by pair.
+    pub touched: Vec<super::Touched>,
     /// Joints contradict each other: even the shortest step did not close them, and halving is not tried again until
     /// they are.
     pub joints_fight: bool,
@@ -89,6 +91,7 @@ pub struct Workspace {
     pub(super) limits: Vec<f64>,
     pub(super) air: super::air::Air,
     pub(super) constraints: Option<super::constrain::Constraints>,
+    pub(super) touch: Option<super::touch::Touch>,
     /// Room to go back to the start of a step.
     pub(super) kept: Vec<State>,
 }
@@ -118,7 +121,12 @@ impl Workspace {
             responses: vec![Kept::default(); rig.solids.len()],
             limits: vec![f64::INFINITY; rig.trackers.len()],
             air: super::air::Air::new(rig),
-            kept: if rig.joints.is_empty() { Vec::new() } else { vec![State::at_start(rig, false)] },
+            touch: super::touch::Touch::new(rig),
+            kept: if rig.joints.is_empty() && rig.colliders.all.is_empty() {
+                Vec::new()
+            } else {
+                vec![State::at_start(rig, false)]
+            },
             constraints: (!rig.joints.is_empty()).then(|| super::constrain::Constraints::new(rig)),
         }
     }
@@ -131,6 +139,7 @@ impl Clone for State {
             solids: self.solids.clone(),
             targets: self.targets.clone(),
             joints: self.joints.clone(),
+            touched: self.touched.clone(),
             joints_fight: self.joints_fight,
             halvings: self.halvings,
             clean: self.clean,
@@ -143,6 +152,7 @@ impl Clone for State {
         self.solids.clone_from(&other.solids);
         self.targets.clone_from(&other.targets);
         self.joints.clone_from(&other.joints);
+        self.touched.clone_from(&other.touched);
         self.joints_fight = other.joints_fight;
         (self.halvings, self.clean) = (other.halvings, other.clean);
     }
@@ -163,6 +173,7 @@ impl State {
             solids: Vec::with_capacity(rig.solids.len()),
             targets: Vec::new(),
             joints: vec![JointState::default(); rig.joints.len()],
+            touched: Vec::new(),
             joints_fight: false,
             halvings: 0,
             clean: 0,

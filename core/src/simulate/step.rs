@@ -2,6 +2,7 @@
 
 use super::air::Surroundings;
 use super::constrain::{Yield, constrain};
+use super::touch::touch;
 use super::{SolidState, State, TargetState, Workspace};
 use crate::actuator::{Pull, move_mass, turn_body};
 use crate::dynamics::top;
@@ -22,7 +23,7 @@ const SLOWEST_SHARE: f64 = 0.01;
 /// the direction of), the whole state goes back, targets and filters included, and takes the step in halves.
 pub fn step(rig: &Rig, state: &mut State, work: &mut Workspace, dt: f64) {
     // A limit ends a step; going back and halving would take the time that it is to save.
-    if work.constraints.is_none() || rig.solver.limited {
+    if work.constraints.is_none() && work.touch.is_none() || rig.solver.limited {
         step_once(rig, state, work, dt, true);
         return;
     }
@@ -61,6 +62,7 @@ fn halve(rig: &Rig, state: &mut State, work: &mut Workspace, to: f64, level: usi
     kept.time = state.time;
     kept.targets.clone_from(&state.targets);
     kept.joints.clone_from(&state.joints);
+    kept.touched.clone_from(&state.touched);
     let closed = step_once(rig, state, work, dt, last);
     if closed || last {
         state.joints_fight = !closed;
@@ -70,7 +72,10 @@ fn halve(rig: &Rig, state: &mut State, work: &mut Workspace, to: f64, level: usi
     state.time = kept.time;
     state.targets.clone_from(&kept.targets);
     state.joints.clone_from(&kept.joints);
-    if let Some(c) = &work.constraints {
+    state.touched.clone_from(&kept.touched);
+    if let Some(t) = &work.touch {
+        state.solids.copy_from_slice(t.before());
+    } else if let Some(c) = &work.constraints {
         state.solids.copy_from_slice(c.before());
     }
     work.kept.push(kept);
@@ -93,15 +98,22 @@ fn step_once(rig: &Rig, state: &mut State, work: &mut Workspace, dt: f64, whatev
     if let Some(c) = &mut work.constraints {
         c.begin(state);
     }
+    if let Some(t) = &mut work.touch {
+        t.begin(state);
+    }
     for target in &mut state.targets {
         target.before = target.on_path;
     }
     for i in 0..rig.solids.len() {
         step_solid(rig, state, work, i, times);
     }
+    let clear = touch(rig, state, work, (from, to), h);
+    if !clear && !whatever {
+        return false;
+    }
     let closed = constrain(rig, state, work, (from, to), h, whatever);
     state.time = to;
-    closed
+    closed && clear
 }
 
 /// Puts the parameter that each waiting target may not pass into the workspace.
@@ -165,6 +177,7 @@ fn step_solid(rig: &Rig, state: &mut State, work: &mut Workspace, i: usize, time
 
     // then the body
     let (jointed, posed) = work.constraints.as_ref().map_or((false, false), |c| (c.holds(i), c.poses(i)));
+    let answers = jointed || work.touch.is_some();
     if posed {
         rotation_pull = None; // a row between the body and its parent
     }
@@ -189,7 +202,7 @@ fn step_solid(rig: &Rig, state: &mut State, work: &mut Workspace, i: usize, time
             after.force.note();
             after.position += moved;
             after.velocity = velocity;
-            if jointed && !(position_pull.is_some() && after.force.saturated) {
+            if answers && !(position_pull.is_some() && after.force.saturated) {
                 yields.shift = cached.position.yields();
             }
         }
@@ -210,7 +223,7 @@ fn step_solid(rig: &Rig, state: &mut State, work: &mut Workspace, i: usize, time
                     surroundings.spin_drag,
                     times.h,
                 );
-                if jointed && rotation_pull.is_some() && !after.torque.saturated {
+                if answers && rotation_pull.is_some() && !after.torque.saturated {
                     yields.turn = cached.rotation.yields();
                 }
             }
@@ -219,6 +232,9 @@ fn step_solid(rig: &Rig, state: &mut State, work: &mut Workspace, i: usize, time
     }
     if let Some(c) = &mut work.constraints {
         c.yields[i] = yields;
+    }
+    if let Some(t) = &mut work.touch {
+        t.yields[i] = yields;
     }
     if !(solid.simulate.position() && solid.simulate.orientation()) {
         hold(rig, state, i, times);

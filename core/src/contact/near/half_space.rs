@@ -1,0 +1,60 @@
+//! The half space below y = 0 of a place, against balls, capsules and boxes. It is first.
+
+use crate::contact::manifold::{Facing, MOST_POINTS, Manifold, Point};
+use crate::scene::Placement;
+use crate::shape::Geometry;
+use glam::DVec3;
+
+pub fn knows(other: &Geometry) -> bool {
+    matches!(other, Geometry::Ball(_) | Geometry::Capsule(_) | Geometry::Box(_))
+}
+
+pub fn touch(plane: &Placement, other: &Geometry, b: &Placement, reach: f64) -> Option<Manifold> {
+    let up = plane.rotation * DVec3::Y;
+    let back = plane.rotation.conjugate();
+    let mut manifold = Manifold::new(DVec3::Y, Facing::First);
+    let mut add = |second: DVec3, radius: f64, feature: u32| {
+        let world = b.position + b.rotation * second;
+        let height = up.dot(world - plane.position);
+        if height - radius > reach {
+            return;
+        }
+        let mut first = back * (world - plane.position);
+        first.y = 0.0;
+        manifold.push(Point { first, second, round: [0.0, radius], feature });
+    };
+    match other {
+        Geometry::Ball(ball) => add(DVec3::ZERO, ball.radius, 0),
+        Geometry::Capsule(capsule) => {
+            add(capsule.segment.a, capsule.radius, 0);
+            add(capsule.segment.b, capsule.radius, 1);
+        }
+        Geometry::Box(cuboid) => {
+            // The lowest corner, and the three others of the face that is most downward: those are the lowest four
+            // but for a box on its very edge.
+            let half = cuboid.half_extents;
+            let down = b.rotation.conjugate() * up;
+            let size = down.abs();
+            let axis = if size.x >= size.y && size.x >= size.z {
+                0
+            } else if size.y >= size.z {
+                1
+            } else {
+                2
+            };
+            let (u, v) = ((axis + 1) % 3, (axis + 2) % 3);
+            for k in 0..MOST_POINTS as u32 {
+                let mut corner = DVec3::ZERO;
+                corner[axis] = if down[axis] > 0.0 { -half[axis] } else { half[axis] };
+                corner[u] = if k & 1 == 0 { -half[u] } else { half[u] };
+                corner[v] = if k & 2 == 0 { -half[v] } else { half[v] };
+                let signs = u32::from(corner.x > 0.0)
+                    | u32::from(corner.y > 0.0) << 1
+                    | u32::from(corner.z > 0.0) << 2;
+                add(corner, 0.0, signs);
+            }
+        }
+        _ => return None,
+    }
+    Some(manifold)
+}

@@ -1,0 +1,151 @@
+//! A body during a step, as contacts see it: how it moves without them, and how it answers to impulses.
+
+use crate::dynamics::top::{self, Axes};
+use crate::rig::{Rig, Solid};
+use crate::scene::Placement;
+use crate::simulate::SolidState;
+use crate::simulate::constrain::Yield;
+use glam::{DMat3, DQuat, DVec3};
+
+/// Velocity and spin.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Twist {
+    /// Units/s.
+    pub velocity: DVec3,
+    /// rad/s, world.
+    pub spin: DVec3,
+}
+
+impl Twist {
+    /// Velocity at a lever from the centre.
+    #[inline(always)]
+    pub fn at(&self, lever: DVec3) -> DVec3 {
+        self.velocity + self.spin.cross(lever)
+    }
+}
+
+/// A body that contacts push, or that they only push against.
+#[derive(Clone, Copy, Debug)]
+pub struct Body {
+    /// Where the step begins, and where it would end without contacts.
+    pub from: Placement,
+    pub to: Placement,
+    /// How it moves at the start, and would at the end.
+    pub start: Twist,
+    pub free: Twist,
+    /// Velocity per impulse, and spin per angular impulse: less than without an actuator that holds against it.
+    pub per_mass: f64,
+    pub per_inertia: DMat3,
+    /// Displacement per change of velocity by an impulse in the middle of the step, s, and the same for turns.
+    pub shift: f64,
+    pub turn: f64,
+    /// Where it ends, and how it moves then.
+    pub end: Placement,
+    pub after: Twist,
+    /// Share of an angular impulse that its actuator lets it keep.
+    pub held: f64,
+    /// One over mass and inertia, without any actuator: for pushing it out of others.
+    pub light: f64,
+    pub lithe: DMat3,
+}
+
+/// A stiff actuator takes a push back within the step, or even turns it round; for the next contact it still gives way by
+/// this share of how far it moves.
+const STIFFEST: f64 = 0.25;
+
+impl Body {
+    /// Something that nothing pushes: it stands, or follows its keys.
+    pub fn keyed(rig: &Rig, path: usize, from: f64, to: f64) -> Body {
+        let path = &rig.paths[path];
+        let rate = |t: f64| {
+            let (velocity, spin) = path.velocity(t);
+            Twist { velocity, spin }
+        };
+        let end = path.placement(to);
+        let free = rate(to);
+        Body { from: path.placement(from), to: end, start: rate(from), free, end, after: free, ..Body::STILL }
+    }
+
+    /// The world.
+    pub const STILL: Body = Body {
+        from: Placement::IDENTITY,
+        to: Placement::IDENTITY,
+        start: Twist { velocity: DVec3::ZERO, spin: DVec3::ZERO },
+        free: Twist { velocity: DVec3::ZERO, spin: DVec3::ZERO },
+        per_mass: 0.0,
+        per_inertia: DMat3::ZERO,
+        shift: 0.0,
+        turn: 0.0,
+        end: Placement::IDENTITY,
+        after: Twist { velocity: DVec3::ZERO, spin: DVec3::ZERO },
+        held: 0.0,
+        light: 0.0,
+        lithe: DMat3::ZERO,
+    };
+
+    /// A simulated body that went from `before` to `free` in `h` seconds.
+    pub fn solid(solid: &Solid, before: &SolidState, free: &SolidState, yields: &Yield, h: f64) -> Body {
+        let moves = solid.simulate.position() && !before.quarantined;
+        let turns = solid.simulate.orientation() && !before.quarantined;
+        // Shares of what mass alone would do: of the velocity, and of the way.
+        let gain = |(way, rate): (f64, f64)| {
+            let far = 2.0 * way / (h * h);
+            let fast = (rate / h).max(STIFFEST * far).max(1e-9);
+            (fast, 0.5 * h * far / fast)
+        };
+        let ((shift_gain, shift), (turn_gain, turn)) = (gain(yields.shift), gain(yields.turn));
+        let axes = Axes::new(free.orientation, solid.per_inertia);
+        let lithe = if turns { axes.matrix(solid.per_inertia) } else { DMat3::ZERO };
+        let light = if moves { 1.0 / solid.mass } else { 0.0 };
+        let ending = Twist { velocity: free.velocity, spin: axes.scale(free.momentum, solid.per_inertia) };
+        Body {
+            from: before.placement(),
+            to: free.placement(),
+            start: Twist {
+                velocity: before.velocity,
+                spin: top::angular_velocity(before.orientation, before.momentum, solid.per_inertia),
+            },
+            free: ending,
+            per_mass: light * shift_gain,
+            per_inertia: lithe * turn_gain,
+            shift,
+            turn,
+            end: free.placement(),
+            after: ending,
+            held: turn_gain,
+            light,
+            lithe,
+        }
+    }
+
+    /// Where it is at a share of the way.
+    pub fn part_way(&self, share: f64) -> Placement {
+        Placement {
+            position: self.from.position.lerp(self.to.position, share),
+            rotation: crate::rotation::slerp(self.from.rotation, self.to.rotation, share),
+        }
+    }
+
+    /// The most by which a point at `radius` from its centre goes, besides what the centre does.
+    pub fn sweep(&self, radius: f64) -> f64 {
+        // The chord of the turn.
+        let q = self.to.rotation * self.from.rotation.conjugate();
+        2.0 * radius * DVec3::new(q.x, q.y, q.z).length().min(1.0)
+    }
+
+    /// Whether anything turns it.
+    pub fn turns(&self) -> bool {
+        self.lithe != DMat3::ZERO
+    }
+
+    /// Moves its end.
+    #[inline]
+    pub fn displace(&mut self, by: DVec3, turn: DVec3) {
+        self.end.position += by;
+        if turn != DVec3::ZERO {
+            let half = turn * 0.5;
+            let q = DQuat::from_xyzw(half.x, half.y, half.z, 1.0);
+            self.end.rotation = (q * self.end.rotation).normalize();
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Which contacts a step has: pairs whose ways come near each other, and the points at which they would meet.
+
+use super::body::Body;
+use super::contact::{Contact, Crossing};
+use super::{Touch, World};
+use crate::contact::{Bounds, Facing, Manifold, near, pose};
+use crate::rig::Collider;
+use crate::scene::Placement;
+use crate::shape::Geometry;
+use glam::DVec3;
+use parry3d_f64::query::{ShapeCastOptions, cast_shapes};
+
+/// Surfaces that end the step nearer than this share of the smaller thing may come to touch by what others do.
+const NEAR: f64 = 0.1;
+
+/// A pair that moves against each other by more than this share of the smaller thing might pass through: where the two
+/// first meet is sought along the way.
+const FAST: f64 = 0.2;
+
+impl Touch {
+    /// Finds the contacts.
+    pub(super) fn detect(&mut self, world: &World<'_>) {
+        let colliders = &world.rig.colliders;
+        self.bounds.clear();
+        for (c, collider) in colliders.all.iter().enumerate() {
+            let body = &self.bodies[self.body_of[c] as usize];
+            let around = |at: &Placement| bounds(&collider.geometry, &at.then(&collider.place));
+            let mut all = around(&body.from);
+            if body.to != body.from {
+                all = all.with(&around(&body.to));
+            }
+            if body.end != body.to {
+                all = all.with(&around(&body.end));
+            }
+            self.bounds.push(all.loosened(0.5 * NEAR * collider.size));
+        }
+        let body_of = &self.body_of;
+        let may = |a: u32, b: u32| {
+            body_of[a as usize] != body_of[b as usize] && colliders.may_touch(a as usize, b as usize)
+        };
+        self.sweep.pairs(&self.bounds, may, &mut self.pairs);
+        self.contacts.clear();
+        let pairs = std::mem::take(&mut self.pairs);
+        for &(a, b) in &pairs {
+            self.pair(world, [a, b]);
+        }
+        self.pairs = pairs;
+    }
+
+    /// Adds the contacts of one pair of colliders.
+    fn pair(&mut self, world: &World<'_>, pair: [u32; 2]) {
+        let of = pair.map(|c| &world.rig.colliders.all[c as usize]);
+        let numbers = pair.map(|c| self.body_of[c as usize]);
+        let bodies = numbers.map(|b| &self.bodies[b as usize]);
+        let size = of[0].size.min(of[1].size);
+        let way = (bodies[1].to.position - bodies[1].from.position)
+            - (bodies[0].to.position - bodies[0].from.position);
+        let sweep = |e: usize| bodies[e].sweep(self.radii[pair[e] as usize]);
+        let moved = way.length() + sweep(0) + sweep(1);
+        let mut moment = 0.0;
+        let mut struck = false;
+        if moved > FAST * size {
+            match first_meeting(of, bodies) {
+                Some(share) => (moment, struck) = (share, share > 0.0),
+                None => moment = 1.0, // side by side at the end, at most
+            }
+        }
+        let at = [0, 1].map(|e| match moment {
+            0.0 => bodies[e].from,
+            1.0 => bodies[e].to,
+            share => bodies[e].part_way(share),
+        });
+        let placed = [0, 1].map(|e| at[e].then(&of[e].place));
+        let reach = NEAR * size + if moment > 0.0 { sweep(0) + sweep(1) } else { moved };
+        self.found.clear();
+        let first = (&of[0].geometry, &placed[0]);
+        near(first, (&of[1].geometry, &placed[1]), reach, &mut self.library, &mut self.found);
+        for manifold in &self.found {
+            for point in in_bodies(manifold, of) {
+                let meet = |at: [&Placement; 2]| point.meet(&point.points()[0], at[0], at[1]);
+                let before = meet([&bodies[0].from, &bodies[1].from]);
+                let after = meet([&bodies[0].to, &bodies[1].to]);
+                let mut nearest = after.gap;
+                if bodies[0].end != bodies[0].to || bodies[1].end != bodies[1].to {
+                    nearest = nearest.min(meet([&bodies[0].end, &bodies[1].end]).gap);
+                }
+                if nearest > NEAR * size && !struck {
+                    continue;
+                }
+                let now = if moment == 0.0 { before } else { meet([&at[0], &at[1]]) };
+                let when = Crossing { gaps: [before.gap, after.gap], struck: struck.then_some(moment) };
+                let made = Contact::new(world, pair, numbers, of, bodies, point, now, when, size);
+                self.contacts.push(made);
+            }
+        }
+    }
+}
+
+/// A manifold's points one by one, in the axes of the bodies instead of the shapes.
+fn in_bodies(manifold: &Manifold, of: [&Collider; 2]) -> impl Iterator<Item = Manifold> {
+    let normal = match manifold.facing {
+        Facing::First => of[0].place.rotation * manifold.normal,
+        Facing::Second => of[1].place.rotation * manifold.normal,
+        Facing::Between => manifold.normal,
+    };
+    let places = of.map(|c| c.place);
+    let facing = manifold.facing;
+    manifold.points().iter().map(move |p| {
+        let mut point = *p;
+        point.first = places[0].position + places[0].rotation * p.first;
+        point.second = places[1].position + places[1].rotation * p.second;
+        Manifold::single(normal, facing, point)
+    })
+}
+
+/// At which share of the step two shapes first meet on their ways; `None` if they do not.
+///
+/// Turning is taken in parts: in each the shapes go straight, as they are turned in its middle.
+fn first_meeting(of: [&Collider; 2], bodies: [&Body; 2]) -> Option<f64> {
+    let turn = |b: &Body| {
+        2.0 * DVec3::from_slice(&(b.to.rotation * b.from.rotation.conjugate()).to_array()[..3]).length()
+    };
+    let parts = ((turn(bodies[0]) + turn(bodies[1])) / PART).ceil().clamp(1.0, 16.0) as usize;
+    for part in 0..parts {
+        let share = |x: f64| (part as f64 + x) / parts as f64;
+        let shape = |e: usize| {
+            let place = of[e].place;
+            let from = bodies[e].part_way(share(0.0)).then(&place);
+            let to = bodies[e].part_way(share(1.0)).then(&place);
+            let middle = bodies[e].part_way(share(0.5)).then(&place);
+            let at = match parts {
+                1 => from,
+                _ => Placement { position: from.position, rotation: middle.rotation },
+            };
+            (pose(&at), to.position - from.position)
+        };
+        let ((at_a, way_a), (at_b, way_b)) = (shape(0), shape(1));
+        let options = ShapeCastOptions {
+            max_time_of_impact: 1.0,
+            stop_at_penetration: true,
+            compute_impact_geometry_on_penetration: false,
+            ..ShapeCastOptions::default()
+        };
+        let (a, b) = (of[0].geometry.shape(), of[1].geometry.shape());
+        if let Ok(Some(hit)) = cast_shapes(&at_a, way_a, a, &at_b, way_b, b, options) {
+            return Some(share(hit.time_of_impact));
+        }
+    }
+    None
+}
+
+/// Turns beyond this (rad) are taken in parts.
+const PART: f64 = 0.4;
+
+/// The box around a shape.
+fn bounds(geometry: &Geometry, at: &Placement) -> Bounds {
+    match geometry {
+        Geometry::Ball(ball) => Bounds { low: at.position - ball.radius, high: at.position + ball.radius },
+        Geometry::Box(cuboid) => {
+            let m = glam::DMat3::from_quat(at.rotation);
+            let h = cuboid.half_extents;
+            let reach = m.x_axis.abs() * h.x + m.y_axis.abs() * h.y + m.z_axis.abs() * h.z;
+            Bounds { low: at.position - reach, high: at.position + reach }
+        }
+        other => {
+            let around = other.shape().compute_aabb(&pose(at));
+            Bounds { low: around.mins, high: around.maxs }
+        }
+    }
+}

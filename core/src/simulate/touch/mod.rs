@@ -1,0 +1,183 @@
+//! What touching does to bodies in a step.
+//!
+//! Bodies have moved freely. `detect` finds where their ways bring them together, `contact` what is wanted of each point,
+//! `row` the impulses, island by island; then bodies are moved on by them, and `apart` pushes out what still overlaps.
+//! Impulses change velocities, and through them ways; pushing out changes places only, and gives nothing any speed.
+
+mod apart;
+mod body;
+mod contact;
+mod detect;
+mod islands;
+mod row;
+mod solve;
+
+use super::constrain::Yield;
+use super::{SolidState, State, Workspace};
+use crate::contact::{Bounds, Library, Manifold, Sweep};
+use crate::rig::{Carrier, Rig};
+use body::Body;
+use contact::Contact;
+use glam::DVec3;
+use islands::Islands;
+use row::{Moved, Row};
+
+/// An impulse that a point of contact had in the last step, for beginning the next one with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Touched {
+    /// The two colliders, the lower number first.
+    pub colliders: [u32; 2],
+    /// Which corners or edges met.
+    pub feature: u32,
+    /// Force on the second, world.
+    pub force: DVec3,
+}
+
+/// Scratch for the contacts of a rig.
+#[derive(Clone, Debug)]
+pub struct Touch {
+    /// Of each collider: its body (solids first, then what is keyed, the world last), and how far its furthest point is
+    /// from that body's centre.
+    body_of: Vec<u32>,
+    radii: Vec<f64>,
+    /// Of each body: the extent of its smallest collider.
+    sizes: Vec<f64>,
+    /// Paths of the bodies that follow keys.
+    keyed: Vec<usize>,
+    /// Solids before they moved, and how they give way.
+    before: Vec<SolidState>,
+    pub(super) yields: Vec<Yield>,
+    bodies: Vec<Body>,
+    bounds: Vec<Bounds>,
+    sweep: Sweep,
+    pairs: Vec<(u32, u32)>,
+    found: Vec<Manifold>,
+    library: Library,
+    contacts: Vec<Contact>,
+    islands: Islands,
+    /// Contacts by island, and where each begins.
+    order: Vec<(u32, u32)>,
+    rows: Vec<Row>,
+    moved: Vec<Moved>,
+    /// Number of a body in its island, and the bodies of all islands one after the other.
+    local: Vec<u32>,
+    members: Vec<u32>,
+    /// Angular impulse on each body.
+    twists: Vec<DVec3>,
+}
+
+/// What does not change while contacts are solved.
+struct World<'a> {
+    rig: &'a Rig,
+    h: f64,
+}
+
+impl Touch {
+    /// Room for a rig's contacts; `None` where nothing can touch.
+    pub fn new(rig: &Rig) -> Option<Touch> {
+        let all = &rig.colliders.all;
+        if !all.iter().any(|c| matches!(c.carrier, Carrier::Solid(_))) || all.len() < 2 {
+            return None;
+        }
+        let solids = rig.solids.len();
+        let mut keyed: Vec<usize> = Vec::new();
+        let mut body_of: Vec<u32> = Vec::with_capacity(all.len());
+        for c in all {
+            body_of.push(match c.carrier {
+                Carrier::Solid(s) => s as u32,
+                Carrier::Keys(p) => {
+                    let k = keyed.iter().position(|k| *k == p).unwrap_or_else(|| {
+                        keyed.push(p);
+                        keyed.len() - 1
+                    });
+                    (solids + k) as u32
+                }
+                Carrier::World => u32::MAX,
+            });
+        }
+        let bodies = solids + keyed.len() + 1;
+        body_of.iter_mut().filter(|b| **b == u32::MAX).for_each(|b| *b = bodies as u32 - 1);
+        let radius = |c: &crate::rig::Collider| match matches!(c.carrier, Carrier::World) {
+            true => 0.0,
+            false => {
+                let ball = c.geometry.shape().compute_local_bounding_sphere();
+                (c.place.position + c.place.rotation * ball.center()).length() + ball.radius()
+            }
+        };
+        let mut sizes = vec![f64::INFINITY; bodies];
+        for (c, &b) in all.iter().zip(&body_of) {
+            let size = &mut sizes[b as usize];
+            *size = size.min(c.size);
+        }
+        Some(Touch {
+            sizes,
+            radii: all.iter().map(radius).collect(),
+            body_of,
+            keyed,
+            before: Vec::with_capacity(solids),
+            yields: vec![Yield::default(); solids],
+            bodies: Vec::with_capacity(bodies),
+            bounds: Vec::with_capacity(all.len()),
+            sweep: Sweep::default(),
+            pairs: Vec::new(),
+            found: Vec::new(),
+            library: Library::default(),
+            contacts: Vec::new(),
+            islands: Islands::default(),
+            order: Vec::new(),
+            rows: Vec::new(),
+            moved: Vec::new(),
+            local: vec![u32::MAX; bodies],
+            members: Vec::new(),
+            twists: Vec::new(),
+        })
+    }
+
+    /// Remembers where the bodies are before they move.
+    pub fn begin(&mut self, state: &State) {
+        self.before.clear();
+        self.before.extend_from_slice(&state.solids);
+    }
+
+    /// The bodies before they moved.
+    pub fn before(&self) -> &[SolidState] {
+        &self.before
+    }
+
+    /// Contacts of the last step.
+    pub fn contacts(&self) -> &[Contact] {
+        &self.contacts
+    }
+}
+
+/// Ways that contacts bend may lead into others; so often they are followed.
+const MOST_PASSES: usize = 3;
+
+/// Has the bodies, which have moved freely for `h` seconds to scene time `to`, keep out of each other. Returns whether
+/// that worked.
+pub fn touch(rig: &Rig, state: &mut State, work: &mut Workspace, (from, to): (f64, f64), h: f64) -> bool {
+    let Some(t) = &mut work.touch else { return true };
+    if h <= 0.0 {
+        return true;
+    }
+    let world = World { rig, h };
+    t.bodies.clear();
+    for (i, solid) in rig.solids.iter().enumerate() {
+        t.bodies.push(Body::solid(solid, &t.before[i], &state.solids[i], &t.yields[i], h));
+    }
+    for &path in &t.keyed {
+        t.bodies.push(Body::keyed(rig, path, from, to));
+    }
+    t.bodies.push(Body::STILL);
+    for _ in 0..MOST_PASSES {
+        t.detect(&world);
+        t.start_from(&state.touched, h);
+        t.solve(&world);
+        if !t.strayed() {
+            break;
+        }
+    }
+    let deepest = t.push_apart();
+    t.arrive(state, h);
+    deepest
+}
