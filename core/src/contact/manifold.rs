@@ -44,7 +44,7 @@ pub struct Manifold {
 }
 
 /// One point in the world.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Meeting {
     /// From the first to the second.
     pub normal: DVec3,
@@ -115,7 +115,12 @@ impl Manifold {
                 }
             }
         };
-        let near = [first + normal * point.round[0], second - normal * point.round[1]];
-        Meeting { normal, point: (near[0] + near[1]) * 0.5, gap: along - point.round[0] - point.round[1] }
+        let gap = along - point.round[0] - point.round[1];
+        // A face goes on beside its point: what slides over it takes the place of contact along.
+        let middle = match self.facing {
+            Facing::Second => first + normal * (point.round[0] + 0.5 * gap),
+            _ => second - normal * (point.round[1] + 0.5 * gap),
+        };
+        Meeting { normal, point: middle, gap }
     }
 }

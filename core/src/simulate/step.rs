@@ -107,7 +107,7 @@ fn step_once(rig: &Rig, state: &mut State, work: &mut Workspace, dt: f64, whatev
     for i in 0..rig.solids.len() {
         step_solid(rig, state, work, i, times);
     }
-    let clear = touch(rig, state, work, (from, to), h);
+    let clear = touch(rig, state, work, (from, to), h, whatever);
     if !clear && !whatever {
         return false;
     }

@@ -16,32 +16,43 @@ impl Touch {
     /// Moves bodies out of each other; whether hardly anything overlaps then.
     pub(super) fn push_apart(&mut self) -> bool {
         let mut deepest = 0.0_f64;
+        self.spares.clear();
+        self.spares.resize(self.bodies.len(), DVec3::ZERO);
         for _ in 0..MOST_SWEEPS {
             deepest = 0.0;
             for c in &self.contacts {
-                let [a, b] = c.bodies.map(|b| &self.bodies[b as usize]);
-                let met = c.manifold.meet(&c.manifold.points()[0], &a.end, &b.end);
-                let over = -met.gap;
-                if over <= ALLOWED * c.size {
-                    continue;
-                }
-                let n = met.normal;
-                let levers = [met.point - a.end.position, met.point - b.end.position];
-                let yields = |body: &Body, lever: DVec3| {
-                    let arm = lever.cross(n);
-                    body.light + arm.dot(body.lithe * arm)
-                };
-                let all = yields(a, levers[0]) + yields(b, levers[1]);
-                if all <= 0.0 {
-                    continue;
-                }
-                deepest = deepest.max(over / c.size);
-                let push = n * ((over - 0.5 * ALLOWED * c.size) / all);
-                for (e, sign) in [(0, -1.0), (1, 1.0)] {
-                    let body = &mut self.bodies[c.bodies[e] as usize];
-                    let push = push * sign;
-                    let turn = body.lithe * levers[e].cross(push);
-                    body.displace(push * body.light, turn);
+                for point in c.manifold.points() {
+                    let [a, b] = c.bodies.map(|b| &self.bodies[b as usize]);
+                    let met = c.manifold.meet(point, &a.end, &b.end);
+                    let over = -met.gap;
+                    if over <= ALLOWED * c.size {
+                        continue;
+                    }
+                    let n = met.normal;
+                    let levers = [met.point - a.end.position, met.point - b.end.position];
+                    let yields = |body: &Body, lever: DVec3| {
+                        let arm = lever.cross(n);
+                        body.light + arm.dot(body.lithe * arm)
+                    };
+                    let all = yields(a, levers[0]) + yields(b, levers[1]);
+                    if all <= 0.0 {
+                        continue;
+                    }
+                    deepest = deepest.max(over / c.size);
+                    let turns = a.turns() && b.turns() && a.light > 0.0 && b.light > 0.0;
+                    let rates = b.after.velocity - a.after.velocity;
+                    let push = n * ((over - 0.5 * ALLOWED * c.size) / all);
+                    if turns {
+                        // Moved apart, they would have another angular momentum about each other: their spin has it.
+                        let spare = rates.cross(push) * 0.5;
+                        c.bodies.iter().for_each(|b| self.spares[*b as usize] += spare);
+                    }
+                    for (e, sign) in [(0, -1.0), (1, 1.0)] {
+                        let body = &mut self.bodies[c.bodies[e] as usize];
+                        let push = push * sign;
+                        let turn = body.lithe * levers[e].cross(push);
+                        body.displace(push * body.light, turn);
+                    }
                 }
             }
             if deepest == 0.0 {

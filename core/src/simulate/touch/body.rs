@@ -33,6 +33,12 @@ pub struct Body {
     /// How it moves at the start, and would at the end.
     pub start: Twist,
     pub free: Twist,
+    /// Mean motion over the step, of what is keyed; else as `free`.
+    pub drift: Twist,
+    /// It lies on something.
+    pub rests: bool,
+    /// No actuator moves it.
+    pub coasts: bool,
     /// Velocity per impulse, and spin per angular impulse: less than without an actuator that holds against it.
     pub per_mass: f64,
     pub per_inertia: DMat3,
@@ -55,15 +61,19 @@ const STIFFEST: f64 = 0.25;
 
 impl Body {
     /// Something that nothing pushes: it stands, or follows its keys.
-    pub fn keyed(rig: &Rig, path: usize, from: f64, to: f64) -> Body {
+    pub fn keyed(rig: &Rig, path: usize, from: f64, to: f64, h: f64) -> Body {
         let path = &rig.paths[path];
         let rate = |t: f64| {
             let (velocity, spin) = path.velocity(t);
             Twist { velocity, spin }
         };
         let end = path.placement(to);
-        let free = rate(to);
-        Body { from: path.placement(from), to: end, start: rate(from), free, end, after: free, ..Body::STILL }
+        let (begin, free) = (path.placement(from), rate(to));
+        let drift = Twist {
+            velocity: (end.position - begin.position) / h,
+            spin: crate::rotation::log(end.rotation * begin.rotation.conjugate()) / h,
+        };
+        Body { from: begin, to: end, start: rate(from), free, drift, end, after: free, ..Body::STILL }
     }
 
     /// The world.
@@ -72,6 +82,9 @@ impl Body {
         to: Placement::IDENTITY,
         start: Twist { velocity: DVec3::ZERO, spin: DVec3::ZERO },
         free: Twist { velocity: DVec3::ZERO, spin: DVec3::ZERO },
+        drift: Twist { velocity: DVec3::ZERO, spin: DVec3::ZERO },
+        rests: false,
+        coasts: false,
         per_mass: 0.0,
         per_inertia: DMat3::ZERO,
         shift: 0.0,
@@ -106,6 +119,9 @@ impl Body {
                 spin: top::angular_velocity(before.orientation, before.momentum, solid.per_inertia),
             },
             free: ending,
+            drift: ending,
+            rests: false,
+            coasts: *yields == Yield::free(h) || yields.coasts && yields.shift == Yield::free(h).shift,
             per_mass: light * shift_gain,
             per_inertia: lithe * turn_gain,
             shift,
@@ -131,6 +147,21 @@ impl Body {
         // The chord of the turn.
         let q = self.to.rotation * self.from.rotation.conjugate();
         2.0 * radius * DVec3::new(q.x, q.y, q.z).length().min(1.0)
+    }
+
+    /// It rests, and nothing else moves it.
+    pub fn goes_by_velocity(&self) -> bool {
+        self.rests && self.coasts
+    }
+
+    /// Puts its end to where its velocity takes it, if it rests and nothing else moves it.
+    pub fn go(&mut self, h: f64) {
+        if self.goes_by_velocity() {
+            self.end = Placement {
+                position: self.from.position + self.after.velocity * h,
+                rotation: crate::rotation::exp(self.after.spin * h) * self.from.rotation,
+            };
+        }
     }
 
     /// Whether anything turns it.

@@ -1,4 +1,4 @@
-//! One point at which two bodies touch in a step: when, how fast, and what is wanted of it.
+//! Where two bodies touch in a step: when, how fast, and what is wanted of it.
 //!
 //! A contact's impulse P acts at one moment of the step: at its start, when they meet on the way, or, for what rests or
 //! slides on, in its middle, as a force throughout the step would. A body then ends, with `c` the share of the step that
@@ -13,27 +13,31 @@
 //! - They would end apart, `g1 > 0`: others may push them together by no more than that. `v >= v1 - 2 g1 / h`.
 //! - They meet at `s` with speed `v(s)` and bounce with `e`: `v = -e v(s) + a h (1 - s)`, `c = 1 - s`. A ball so thrown
 //!   comes back to `e^2` of its height at any length of the step.
-//! - They meet and stay, or already lie on each other: `v >= 0`, and c such that the surfaces just touch at the end,
-//!   `c = g1 / (h v1)`: half for what rests.
+//! - They meet and stay: `v >= 0`, and c such that the surfaces just touch at the end, `c = g1 / (h v1)`.
+//!
+//! Bodies that lie on others bear loads, and impulses that pass through a stack at different moments would press it
+//! together or lift it. So what rests (it bore a load in the step before) goes by where its velocity takes it,
+//! `x1 = x0 + h v1`, with `v >= -g0 / h`; a body with an actuator by its own exact answer to a constant force.
 
-use super::World;
 use super::body::Body;
 use super::row::across;
-use crate::contact::{Manifold, Meeting};
+use crate::contact::{MOST_POINTS, Manifold, Meeting};
 use crate::rig::Collider;
 use glam::DVec3;
 
 /// When two surfaces meet.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Crossing {
     /// Gaps at the start of the step, and at its end without contact.
     pub gaps: [f64; 2],
     /// The share of the step at which they were found to meet.
     pub struck: Option<f64>,
+    /// They lie on each other.
+    pub rests: bool,
 }
 
 /// What is wanted of a contact.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Wanted {
     /// Least speed of parting at the end of the step.
     pub speed: f64,
@@ -49,6 +53,9 @@ const LATEST: f64 = 0.05;
 /// What bounces leaves faster than gravity brings it back within a step or two; anything slower comes to rest.
 const BOUNCES: f64 = 2.0;
 
+/// What rests on others is nearer to them, and moves less against them in a step, than this share of the smaller thing.
+const LIES: f64 = 2e-3;
+
 /// What is wanted of surfaces that cross so, with speeds of parting at the start and, without contact, at the end.
 pub fn crossing(when: &Crossing, [v0, v1]: [f64; 2], bounce: f64, h: f64) -> Wanted {
     let [g0, g1] = when.gaps;
@@ -61,6 +68,9 @@ pub fn crossing(when: &Crossing, [v0, v1]: [f64; 2], bounce: f64, h: f64) -> Wan
     if bounce > 0.0 && speed < -BOUNCES * gain.abs() {
         let left = 1.0 - share;
         return Wanted { speed: gain * left - bounce * speed, late: left.max(LATEST), met: Some(share) };
+    }
+    if when.rests {
+        return Wanted { speed: -g0.max(0.0) / h, late: 0.5, met: Some(0.0) };
     }
     let too_far = g1 - g0.min(0.0);
     let late = match v1 < 0.0 && when.struck.is_none() {
@@ -84,73 +94,138 @@ fn root(g: f64, b: f64, a: f64, g1: f64) -> f64 {
     if (0.0..=1.0).contains(&s) { s } else { line }
 }
 
-/// One point of contact.
+/// Two surfaces that touch: up to four points with one normal, and one friction between them.
 #[derive(Clone, Copy, Debug)]
 pub struct Contact {
     /// The two colliders, the lower number first, and their bodies.
     pub colliders: [u32; 2],
     pub bodies: [u32; 2],
-    /// Its one point, in the axes of the bodies.
+    /// Its points in the axes of the bodies.
     pub manifold: Manifold,
     /// Normal from the first to the second, and two directions across it.
     pub axes: [DVec3; 3],
-    /// In the world, when the impulse acts.
-    pub point: DVec3,
-    /// From the bodies' centres.
+    spots: [Spot; MOST_POINTS],
+    /// From the bodies' centres to the middle of the points, and how far these are from it on average.
     pub levers: [DVec3; 2],
-    pub wanted: Wanted,
-    /// Gap at the start of the step.
-    pub gap: f64,
-    /// Speed of parting at the start of the step.
-    pub approach: f64,
+    pub breadth: f64,
     /// Coefficients of friction before and after it slides.
     pub friction: (f64, f64),
     /// The smaller thing's extent.
     pub size: f64,
-    /// Impulse on the second, world.
-    pub impulse: DVec3,
+    /// Tangential impulse on the second, world, and the one that turns it about the normal.
+    pub rub: DVec3,
+    pub twist: f64,
+}
+
+/// One point of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Spot {
+    /// In the world, when the impulse acts.
+    pub point: DVec3,
+    /// From the bodies' centres.
+    pub levers: [DVec3; 2],
+    pub when: Crossing,
+    pub wanted: Wanted,
+    /// Speed of parting at the start of the step.
+    pub approach: f64,
+    /// Normal impulse.
+    pub impulse: f64,
 }
 
 impl Contact {
-    #[allow(clippy::too_many_arguments)]
+    /// Surfaces that meet at `moment` (share of the step).
     pub fn new(
-        world: &World<'_>,
         colliders: [u32; 2],
         numbers: [u32; 2],
         of: [&Collider; 2],
-        bodies: [&Body; 2],
         manifold: Manifold,
-        now: Meeting,
-        when: Crossing,
+        normal: DVec3,
         size: f64,
     ) -> Contact {
-        let [a, b] = bodies;
-        let n = now.normal;
-        let lever =
-            |body: &Body| now.point - when.struck.map_or(body.from, |share| body.part_way(share)).position;
-        let near = [lever(a), lever(b)];
-        let speed = |x: DVec3, y: DVec3| n.dot(y - x);
-        let v0 = speed(a.start.at(near[0]), b.start.at(near[1]));
-        let v1 = speed(a.free.at(near[0]), b.free.at(near[1]));
         let (x, y) = (&of[0].material, &of[1].material);
-        let wanted = crossing(&when, [v0, v1], x.bounce.max(y.bounce), world.h);
-        // Where the bodies and the point are when the impulse acts: both feel it at the same place.
-        let moment = 1.0 - wanted.late;
-        let (at_a, at_b) = (a.part_way(moment), b.part_way(moment));
-        let met = manifold.meet(&manifold.points()[0], &at_a, &at_b);
         Contact {
             colliders,
             bodies: numbers,
             manifold,
-            axes: across(n),
-            point: met.point,
-            levers: [met.point - at_a.position, met.point - at_b.position],
-            wanted,
-            gap: when.gaps[0],
-            approach: v0,
+            axes: across(normal),
+            spots: [Spot::default(); MOST_POINTS],
+            levers: [DVec3::ZERO; 2],
+            breadth: 0.0,
             friction: ((x.grip * y.grip).sqrt(), (x.friction * y.friction).sqrt()),
             size,
-            impulse: DVec3::ZERO,
+            rub: DVec3::ZERO,
+            twist: 0.0,
         }
+    }
+
+    /// Notes how point `p` crosses, and where it meets.
+    pub fn note(&mut self, p: usize, bodies: [&Body; 2], now: &Meeting, when: Crossing) {
+        let lever =
+            |body: &Body| now.point - when.struck.map_or(body.from, |share| body.part_way(share)).position;
+        let levers = [lever(bodies[0]), lever(bodies[1])];
+        let approach = now.normal.dot(bodies[1].start.at(levers[1]) - bodies[0].start.at(levers[0]));
+        self.spots[p] = Spot { when, levers, approach, ..Spot::default() };
+    }
+
+    /// Whether it lies still enough to rest: it bore a load in the step before, and hardly parts or closes.
+    pub fn rests(&self, h: f64) -> bool {
+        let near = LIES * self.size;
+        self.spots().iter().any(|s| s.impulse > 0.0 && s.when.gaps[0] < near && s.approach.abs() * h < near)
+    }
+
+    /// Works out what is wanted of every point.
+    pub fn plan(&mut self, bodies: [&Body; 2], bounce: f64, h: f64) {
+        let [a, b] = bodies;
+        let n = self.axes[0];
+        let rests = a.rests || b.rests;
+        let manifold = self.manifold;
+        let alone = a.light == 0.0 || b.light == 0.0;
+        let near_by = 10.0 * LIES * self.size;
+        for (spot, point) in self.spots_mut().iter_mut().zip(manifold.points()) {
+            let near = spot.levers;
+            spot.when.rests = rests && spot.when.gaps[0] < near_by;
+            let v1 = n.dot(b.free.at(near[1]) - a.free.at(near[0]));
+            let mut wanted = crossing(&spot.when, [spot.approach, v1], bounce, h);
+            if spot.when.rests && wanted.met == Some(0.0) {
+                // What is keyed takes along by how far it goes.
+                let lag = |body: &Body, lever: DVec3| n.dot(body.drift.at(lever) - body.free.at(lever));
+                wanted.speed += lag(b, near[1]) - lag(a, near[0]);
+            }
+            // Where the point is when the impulse acts, and from where each body feels it: what goes by its last velocity
+            // from where it was at the start. So angular momentum is kept to the digit.
+            let moment = 1.0 - wanted.late;
+            let met = manifold.meet(point, &a.part_way(moment), &b.part_way(moment));
+            let center = |body: &Body| match body.goes_by_velocity() && !alone {
+                true => body.from.position,
+                false => body.from.position.lerp(body.to.position, moment),
+            };
+            // Against what nothing pushes, what is left of the gap is no part of the lever: the surfaces will have met.
+            let half = if alone { met.normal * (0.5 * met.gap) } else { DVec3::ZERO };
+            spot.point = met.point;
+            spot.levers = [met.point - half - center(a), met.point + half - center(b)];
+            spot.wanted = wanted;
+        }
+        self.finish();
+    }
+
+    /// Finds the middle of the points.
+    fn finish(&mut self) {
+        let count = self.manifold.points().len();
+        let per = 1.0 / count as f64;
+        let spots = &self.spots[..count];
+        self.levers = [0, 1].map(|e| spots.iter().map(|s| s.levers[e]).sum::<DVec3>() * per);
+        let middle = self.levers[0];
+        self.breadth = spots.iter().map(|s| (s.levers[0] - middle).length()).sum::<f64>() * per;
+    }
+
+    /// Its points.
+    pub fn spots(&self) -> &[Spot] {
+        &self.spots[..self.manifold.points().len()]
+    }
+
+    /// The same, for changing.
+    pub fn spots_mut(&mut self) -> &mut [Spot] {
+        let count = self.manifold.points().len();
+        &mut self.spots[..count]
     }
 }

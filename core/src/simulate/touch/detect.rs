@@ -3,7 +3,7 @@
 use super::body::Body;
 use super::contact::{Contact, Crossing};
 use super::{Touch, World};
-use crate::contact::{Bounds, Facing, Manifold, near, pose};
+use crate::contact::{Bounds, Facing, MOST_POINTS, Manifold, Meeting, Point, near, pose};
 use crate::rig::Collider;
 use crate::scene::Placement;
 use crate::shape::Geometry;
@@ -47,6 +47,24 @@ impl Touch {
         self.pairs = pairs;
     }
 
+    /// Works out what is wanted of the contacts.
+    pub(super) fn plan(&mut self, world: &World<'_>) {
+        for c in &self.contacts {
+            if c.rests(world.h) {
+                for b in c.bodies {
+                    let body = &mut self.bodies[b as usize];
+                    body.rests = body.light > 0.0;
+                }
+            }
+        }
+        let colliders = &world.rig.colliders.all;
+        for c in &mut self.contacts {
+            let bodies = c.bodies.map(|b| &self.bodies[b as usize]);
+            let [x, y] = c.colliders.map(|c| colliders[c as usize].material.bounce);
+            c.plan(bodies, x.max(y), world.h);
+        }
+    }
+
     /// Adds the contacts of one pair of colliders.
     fn pair(&mut self, world: &World<'_>, pair: [u32; 2]) {
         let of = pair.map(|c| &world.rig.colliders.all[c as usize]);
@@ -75,42 +93,59 @@ impl Touch {
         self.found.clear();
         let first = (&of[0].geometry, &placed[0]);
         near(first, (&of[1].geometry, &placed[1]), reach, &mut self.library, &mut self.found);
+        let strays = bodies[0].end != bodies[0].to || bodies[1].end != bodies[1].to;
+        let bounces = of[0].material.bounce.max(of[1].material.bounce) > 0.0;
         for manifold in &self.found {
-            for point in in_bodies(manifold, of) {
-                let meet = |at: [&Placement; 2]| point.meet(&point.points()[0], at[0], at[1]);
+            let whole = in_bodies(manifold, of);
+            let mut kept = Manifold::new(whole.normal, whole.facing);
+            let mut when = [Crossing::default(); MOST_POINTS];
+            let mut now = [Meeting::default(); MOST_POINTS];
+            for point in whole.points() {
+                let meet = |at: [&Placement; 2]| whole.meet(point, at[0], at[1]);
                 let before = meet([&bodies[0].from, &bodies[1].from]);
                 let after = meet([&bodies[0].to, &bodies[1].to]);
                 let mut nearest = after.gap;
-                if bodies[0].end != bodies[0].to || bodies[1].end != bodies[1].to {
-                    nearest = nearest.min(meet([&bodies[0].end, &bodies[1].end]).gap);
+                if strays {
+                    let end = meet([&bodies[0].end, &bodies[1].end]).gap;
+                    // A bounce sent it here, and it would bounce again.
+                    self.bounced |= bounces && end < 0.0 && after.gap > 0.0;
+                    nearest = nearest.min(end);
                 }
-                if nearest > NEAR * size && !struck {
-                    continue;
+                if nearest <= NEAR * size || struck {
+                    let k = kept.points().len();
+                    now[k] = if moment == 0.0 { before } else { meet([&at[0], &at[1]]) };
+                    let gaps = [before.gap, after.gap];
+                    when[k] = Crossing { gaps, struck: struck.then_some(moment), rests: false };
+                    kept.push(*point);
                 }
-                let now = if moment == 0.0 { before } else { meet([&at[0], &at[1]]) };
-                let when = Crossing { gaps: [before.gap, after.gap], struck: struck.then_some(moment) };
-                let made = Contact::new(world, pair, numbers, of, bodies, point, now, when, size);
-                self.contacts.push(made);
             }
+            if kept.points().is_empty() {
+                continue;
+            }
+            let mut contact = Contact::new(pair, numbers, of, kept, now[0].normal, size);
+            for p in 0..kept.points().len() {
+                contact.note(p, bodies, &now[p], when[p]);
+            }
+            self.contacts.push(contact);
         }
     }
 }
 
-/// A manifold's points one by one, in the axes of the bodies instead of the shapes.
-fn in_bodies(manifold: &Manifold, of: [&Collider; 2]) -> impl Iterator<Item = Manifold> {
+/// A manifold in the axes of the bodies instead of the shapes.
+fn in_bodies(manifold: &Manifold, of: [&Collider; 2]) -> Manifold {
+    let places = of.map(|c| c.place);
     let normal = match manifold.facing {
-        Facing::First => of[0].place.rotation * manifold.normal,
-        Facing::Second => of[1].place.rotation * manifold.normal,
+        Facing::First => places[0].rotation * manifold.normal,
+        Facing::Second => places[1].rotation * manifold.normal,
         Facing::Between => manifold.normal,
     };
-    let places = of.map(|c| c.place);
-    let facing = manifold.facing;
-    manifold.points().iter().map(move |p| {
-        let mut point = *p;
-        point.first = places[0].position + places[0].rotation * p.first;
-        point.second = places[1].position + places[1].rotation * p.second;
-        Manifold::single(normal, facing, point)
-    })
+    let mut moved = Manifold::new(normal, manifold.facing);
+    for p in manifold.points() {
+        let first = places[0].position + places[0].rotation * p.first;
+        let second = places[1].position + places[1].rotation * p.second;
+        moved.push(Point { first, second, ..*p });
+    }
+    moved
 }
 
 /// At which share of the step two shapes first meet on their ways; `None` if they do not.

@@ -20,17 +20,20 @@ use body::Body;
 use contact::Contact;
 use glam::DVec3;
 use islands::Islands;
-use row::{Moved, Row};
+use row::{Group, Moved, Row};
 
 /// An impulse that a point of contact had in the last step, for beginning the next one with.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Touched {
     /// The two colliders, the lower number first.
     pub colliders: [u32; 2],
-    /// Which corners or edges met.
-    pub feature: u32,
-    /// Force on the second, world.
-    pub force: DVec3,
+    /// The point, in the axes of the first one's body.
+    pub place: DVec3,
+    /// Force along the normal.
+    pub normal: f64,
+    /// Friction on the second, world, and its turn about the normal, of the whole contact.
+    pub rub: DVec3,
+    pub twist: f64,
 }
 
 /// Scratch for the contacts of a rig.
@@ -54,9 +57,12 @@ pub struct Touch {
     found: Vec<Manifold>,
     library: Library,
     contacts: Vec<Contact>,
+    /// What bounced once in this step would do so again.
+    bounced: bool,
     islands: Islands,
     /// Contacts by island, and where each begins.
     order: Vec<(u32, u32)>,
+    groups: Vec<Group>,
     rows: Vec<Row>,
     moved: Vec<Moved>,
     /// Number of a body in its island, and the bodies of all islands one after the other.
@@ -64,6 +70,8 @@ pub struct Touch {
     members: Vec<u32>,
     /// Angular impulse on each body.
     twists: Vec<DVec3>,
+    /// And what pushing them apart took of their angular momentum.
+    spares: Vec<DVec3>,
 }
 
 /// What does not change while contacts are solved.
@@ -123,13 +131,16 @@ impl Touch {
             found: Vec::new(),
             library: Library::default(),
             contacts: Vec::new(),
+            bounced: false,
             islands: Islands::default(),
             order: Vec::new(),
+            groups: Vec::new(),
             rows: Vec::new(),
             moved: Vec::new(),
             local: vec![u32::MAX; bodies],
             members: Vec::new(),
             twists: Vec::new(),
+            spares: Vec::new(),
         })
     }
 
@@ -155,7 +166,14 @@ const MOST_PASSES: usize = 3;
 
 /// Has the bodies, which have moved freely for `h` seconds to scene time `to`, keep out of each other. Returns whether
 /// that worked.
-pub fn touch(rig: &Rig, state: &mut State, work: &mut Workspace, (from, to): (f64, f64), h: f64) -> bool {
+pub fn touch(
+    rig: &Rig,
+    state: &mut State,
+    work: &mut Workspace,
+    (from, to): (f64, f64),
+    h: f64,
+    whatever: bool,
+) -> bool {
     let Some(t) = &mut work.touch else { return true };
     if h <= 0.0 {
         return true;
@@ -166,13 +184,21 @@ pub fn touch(rig: &Rig, state: &mut State, work: &mut Workspace, (from, to): (f6
         t.bodies.push(Body::solid(solid, &t.before[i], &state.solids[i], &t.yields[i], h));
     }
     for &path in &t.keyed {
-        t.bodies.push(Body::keyed(rig, path, from, to));
+        t.bodies.push(Body::keyed(rig, path, from, to, h));
     }
     t.bodies.push(Body::STILL);
+    t.bounced = false;
     for _ in 0..MOST_PASSES {
         t.detect(&world);
+        if t.bounced && !whatever {
+            return false;
+        }
         t.start_from(&state.touched, h);
+        t.plan(&world);
         t.solve(&world);
+        if !whatever && t.stopped_short(&world) {
+            return false;
+        }
         if !t.strayed() {
             break;
         }

@@ -1,9 +1,12 @@
-//! One point of contact as the solver sees it, and sweeps over many (projected Gauss-Seidel, Jean and Moreau 1992).
+//! Contacts as the solver sees them, and sweeps over many (projected Gauss-Seidel, Jean and Moreau 1992).
 //!
-//! A sweep visits every point once. There it takes the relative velocity, finds the normal impulse that brings it to what
-//! is wanted (only ever pushing), then the tangential one that stops the sliding, cut to Coulomb's cone.
+//! A sweep visits every contact once. At each of its points it takes the speed of parting and finds the normal impulse
+//! that brings it to what is wanted, only ever pushing. Friction is one for all points of a contact: a force across the
+//! normal at their middle and a turn about it, cut to what Coulomb allows. Each point with a friction of its own would let
+//! them pull against each other, and what they use up so no longer holds a box on a slope.
 
 use super::body::{Body, Twist};
+use super::contact::Contact;
 use glam::{DMat3, DVec3};
 
 /// A body, as far as sweeps need it.
@@ -18,146 +21,263 @@ impl Moved {
     pub fn new(body: &Body) -> Moved {
         Moved { now: body.free, per_mass: body.per_mass, per_inertia: body.per_inertia }
     }
-
-    #[inline(always)]
-    fn push(&mut self, impulse: DVec3, lever: DVec3) {
-        self.now.velocity += impulse * self.per_mass;
-        self.now.spin += self.per_inertia * lever.cross(impulse);
-    }
 }
 
-/// One point.
+/// One point: its normal direction.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
-    /// The two bodies, by their numbers in the island.
-    pub bodies: [u32; 2],
-    /// Normal from the first to the second, and two directions across it.
-    pub axes: [DVec3; 3],
-    /// From the bodies' centres to the point.
-    pub levers: [DVec3; 2],
-    /// Least velocity of parting that is wanted.
-    pub wanted: f64,
-    /// Velocity of parting lost per impulse: that of an elastic coating.
-    pub give: f64,
-    /// Coefficients of friction before and after it slides.
-    pub grip: f64,
-    pub slide: f64,
-    /// Impulses along the axes.
-    pub impulse: DVec3,
+    /// Levers across the normal, and the spins that they give per impulse.
+    arms: [DVec3; 2],
+    spins: [DVec3; 2],
+    wanted: f64,
+    give: f64,
     per_normal: f64,
-    /// Change of the tangential velocities per normal impulse, and the inverse of that per tangential one.
-    skew: [f64; 2],
-    across: [f64; 3],
+    pub impulse: f64,
+    /// Before the sweep, and the direction of the search.
+    last: f64,
+    along: f64,
 }
 
-/// Two directions across a unit vector, without a jump where scenes have their axes.
+/// One contact: its points and their friction.
+#[derive(Clone, Copy, Debug)]
+pub struct Group {
+    /// The two bodies, by their numbers in the island.
+    bodies: [u32; 2],
+    axes: [DVec3; 3],
+    levers: [DVec3; 2],
+    /// Inverse of what tangential impulses do, and of what a turn about the normal does.
+    across: [f64; 3],
+    per_twist: f64,
+    grip: f64,
+    slide: f64,
+    breadth: f64,
+    rows: usize,
+    /// Tangential impulses, and the turn about the normal.
+    pub rub: [f64; 2],
+    pub twist: f64,
+    last: [f64; 3],
+    along: [f64; 3],
+}
+
+/// Two directions across a unit vector.
 #[inline]
 pub fn across(n: DVec3) -> [DVec3; 3] {
     let (t, s) = n.any_orthonormal_pair();
     [n, t, s]
 }
 
-impl Row {
-    /// A point of contact between two bodies.
-    #[allow(clippy::too_many_arguments)]
-    pub fn new(
-        bodies: [u32; 2],
-        axes: [DVec3; 3],
-        levers: [DVec3; 2],
-        wanted: f64,
-        give: f64,
-        (grip, slide): (f64, f64),
-        a: &Moved,
-        b: &Moved,
-    ) -> Row {
-        // Columns of the matrix that gives velocities for impulses.
+impl Group {
+    /// A contact between bodies of the island; its points go to `rows`.
+    pub fn new(bodies: [u32; 2], contact: &Contact, moved: &[Moved], rows: &mut Vec<Row>) -> Group {
+        let [a, b] = bodies.map(|i| &moved[i as usize]);
+        let [n, t, s] = contact.axes;
+        for spot in contact.spots() {
+            let arms = spot.levers.map(|l| l.cross(n));
+            let spins = [a.per_inertia * arms[0], b.per_inertia * arms[1]];
+            let normal = a.per_mass + b.per_mass + arms[0].dot(spins[0]) + arms[1].dot(spins[1]);
+            rows.push(Row {
+                arms,
+                spins,
+                wanted: spot.wanted.speed,
+                give: 0.0,
+                per_normal: if normal > 0.0 { 1.0 / normal } else { 0.0 },
+                impulse: spot.impulse,
+                last: 0.0,
+                along: 0.0,
+            });
+        }
+        let levers = contact.levers;
         let column = |d: DVec3| {
             let one =
                 |m: &Moved, lever: DVec3| d * m.per_mass + (m.per_inertia * lever.cross(d)).cross(lever);
             one(a, levers[0]) + one(b, levers[1])
         };
-        let [n, t, s] = axes;
-        let (kn, kt, ks) = (column(n), column(t), column(s));
+        let (kt, ks) = (column(t), column(s));
         let (tt, ts, ss) = (t.dot(kt), t.dot(ks), s.dot(ks));
         let det = tt * ss - ts * ts;
         let per = if det > 1e-12 * tt * ss { 1.0 / det } else { 0.0 };
-        let normal = n.dot(kn) + give;
-        Row {
+        let about = n.dot(a.per_inertia * n) + n.dot(b.per_inertia * n);
+        let (grip, slide) = contact.friction;
+        Group {
             bodies,
-            axes,
+            axes: contact.axes,
             levers,
-            wanted,
-            give,
+            across: [ss * per, -ts * per, tt * per],
+            per_twist: if about > 0.0 && contact.breadth > 0.0 { 1.0 / about } else { 0.0 },
             grip,
             slide,
-            impulse: DVec3::ZERO,
-            per_normal: if normal > 0.0 { 1.0 / normal } else { 0.0 },
-            skew: [t.dot(kn), s.dot(kn)],
-            across: [ss * per, -ts * per, tt * per],
+            breadth: contact.breadth,
+            rows: contact.spots().len(),
+            rub: [t.dot(contact.rub), s.dot(contact.rub)],
+            twist: contact.twist,
+            last: [0.0; 3],
+            along: [0.0; 3],
         }
     }
 
-    /// The impulse in the world.
-    #[inline(always)]
-    pub fn in_world(&self) -> DVec3 {
-        self.axes[0] * self.impulse.x + self.axes[1] * self.impulse.y + self.axes[2] * self.impulse.z
-    }
-
-    /// Applies what it starts with.
+    /// Adds impulses along a direction to the bodies.
     #[inline]
-    pub fn start(&self, bodies: &mut [Moved]) {
-        if self.impulse != DVec3::ZERO {
-            let impulse = self.in_world();
-            bodies[self.bodies[0] as usize].push(-impulse, self.levers[0]);
-            bodies[self.bodies[1] as usize].push(impulse, self.levers[1]);
-        }
-    }
-
-    /// Visits the point once; returns by how much its velocities were off.
-    #[inline(always)]
-    fn visit(&mut self, bodies: &mut [Moved]) -> f64 {
+    fn push(
+        &self,
+        moved: &mut [Moved],
+        normals: impl Iterator<Item = (usize, f64)>,
+        rows: &[Row],
+        rub: [f64; 2],
+        twist: f64,
+    ) {
         let [a, b] = self.bodies.map(|i| i as usize);
         let [n, t, s] = self.axes;
-        let v = bodies[b].now.at(self.levers[1]) - bodies[a].now.at(self.levers[0]);
-        let old = self.impulse;
-        let lacking = self.wanted - n.dot(v) - self.give * old.x;
-        let normal = (old.x + lacking * self.per_normal).max(0.0);
-        let dn = normal - old.x;
-        let (vt, vs) = (t.dot(v) + self.skew[0] * dn, s.dot(v) + self.skew[1] * dn);
-        let [tt, ts, ss] = self.across;
-        let mut y = old.y - (tt * vt + ts * vs);
-        let mut z = old.z - (ts * vt + ss * vs);
-        let square = y * y + z * z;
-        let most = self.grip * normal;
-        if square > most * most {
-            let cut = self.slide * normal / square.sqrt();
-            y *= cut;
-            z *= cut;
+        let (mut x, mut y) = (moved[a].now, moved[b].now);
+        let (per_a, per_b) = (moved[a].per_mass, moved[b].per_mass);
+        let mut load = 0.0;
+        for (r, by) in normals {
+            load += by;
+            x.spin -= rows[r].spins[0] * by;
+            y.spin += rows[r].spins[1] * by;
         }
-        self.impulse = DVec3::new(normal, y, z);
-        let (dt, ds) = (y - old.y, z - old.z);
-        if dn == 0.0 && dt == 0.0 && ds == 0.0 {
-            return 0.0;
+        let across = t * rub[0] + s * rub[1];
+        let all = across + n * load;
+        x.velocity -= all * per_a;
+        y.velocity += all * per_b;
+        x.spin -= moved[a].per_inertia * (self.levers[0].cross(across) + n * twist);
+        y.spin += moved[b].per_inertia * (self.levers[1].cross(across) + n * twist);
+        (moved[a].now, moved[b].now) = (x, y);
+    }
+
+    /// The tangential impulse in the world.
+    pub fn rub_in_world(&self) -> DVec3 {
+        self.axes[1] * self.rub[0] + self.axes[2] * self.rub[1]
+    }
+
+    /// Visits the contact once; returns by how much its velocities were off.
+    #[inline(always)]
+    fn visit(&mut self, rows: &mut [Row], moved: &mut [Moved]) -> f64 {
+        let [a, b] = self.bodies.map(|i| i as usize);
+        let [n, t, s] = self.axes;
+        let (per_a, per_b) = (moved[a].per_mass, moved[b].per_mass);
+        let (mut x, mut y) = (moved[a].now, moved[b].now);
+        let mut off = 0.0_f64;
+        let mut load = 0.0;
+        for row in rows {
+            let parting = n.dot(y.velocity - x.velocity) + row.arms[1].dot(y.spin) - row.arms[0].dot(x.spin);
+            let lacking = row.wanted - parting - row.give * row.impulse;
+            let impulse = (row.impulse + lacking * row.per_normal).max(0.0);
+            let by = impulse - row.impulse;
+            load += impulse;
+            if by != 0.0 {
+                row.impulse = impulse;
+                off = off.max(by.abs() / row.per_normal);
+                x.velocity -= n * (by * per_a);
+                x.spin -= row.spins[0] * by;
+                y.velocity += n * (by * per_b);
+                y.spin += row.spins[1] * by;
+            }
         }
-        let impulse = n * dn + t * dt + s * ds;
-        bodies[a].push(-impulse, self.levers[0]);
-        bodies[b].push(impulse, self.levers[1]);
-        // Velocities that these changes stand for.
-        dn.abs().max(dt.abs()).max(ds.abs()) / self.per_normal.max(1e-300)
+        if load > 0.0 || self.rub != [0.0; 2] || self.twist != 0.0 {
+            let v = y.at(self.levers[1]) - x.at(self.levers[0]);
+            let (vt, vs) = (t.dot(v), s.dot(v));
+            let [tt, ts, ss] = self.across;
+            let mut p = self.rub[0] - (tt * vt + ts * vs);
+            let mut q = self.rub[1] - (ts * vt + ss * vs);
+            let square = p * p + q * q;
+            let most = self.grip * load;
+            if square > most * most {
+                let cut = self.slide * load / square.sqrt();
+                p *= cut;
+                q *= cut;
+            }
+            let (dp, dq) = (p - self.rub[0], q - self.rub[1]);
+            self.rub = [p, q];
+            let rub = t * dp + s * dq;
+            let mut about = 0.0;
+            if self.per_twist > 0.0 {
+                let most = self.slide * load * self.breadth;
+                let twist = (self.twist - n.dot(y.spin - x.spin) * self.per_twist).clamp(-most, most);
+                about = twist - self.twist;
+                self.twist = twist;
+                off = off.max(about.abs() * self.breadth / self.per_twist);
+            }
+            x.velocity -= rub * per_a;
+            x.spin -= moved[a].per_inertia * (self.levers[0].cross(rub) + n * about);
+            y.velocity += rub * per_b;
+            y.spin += moved[b].per_inertia * (self.levers[1].cross(rub) + n * about);
+            off = off.max((dp.abs() + dq.abs()) * (per_a + per_b));
+        }
+        (moved[a].now, moved[b].now) = (x, y);
+        off
     }
 }
 
-/// Visits all points, there or back; returns by how much velocities were off at most.
-pub fn sweep(rows: &mut [Row], bodies: &mut [Moved], back: bool) -> f64 {
-    let mut most = 0.0_f64;
-    if back {
-        for row in rows.iter_mut().rev() {
-            most = most.max(row.visit(bodies));
-        }
-    } else {
-        for row in rows.iter_mut() {
-            most = most.max(row.visit(bodies));
-        }
+/// Visits all contacts; returns by how much velocities were off at most.
+pub fn sweep(groups: &mut [Group], rows: &mut [Row], moved: &mut [Moved]) -> f64 {
+    let (mut most, mut at) = (0.0_f64, 0);
+    for group in groups.iter_mut() {
+        let to = at + group.rows;
+        most = most.max(group.visit(&mut rows[at..to], moved));
+        at = to;
     }
     most
+}
+
+/// Applies what contacts start with.
+pub fn start(groups: &[Group], rows: &[Row], moved: &mut [Moved]) {
+    let mut at = 0;
+    for group in groups {
+        let own = &rows[at..at + group.rows];
+        group.push(moved, own.iter().map(|r| r.impulse).enumerate(), own, group.rub, group.twist);
+        at += group.rows;
+    }
+}
+
+/// Notes where a sweep begins.
+pub fn note(groups: &mut [Group], rows: &mut [Row]) {
+    rows.iter_mut().for_each(|r| r.last = r.impulse);
+    groups.iter_mut().for_each(|g| g.last = [g.rub[0], g.rub[1], g.twist]);
+}
+
+/// What sweeps change, as a square; impulses by how hard they are to come by.
+pub fn changed(groups: &[Group], rows: &[Row]) -> f64 {
+    let mut sum = 0.0;
+    for r in rows {
+        let by = r.impulse - r.last;
+        sum += by * by;
+    }
+    for g in groups {
+        let by = [g.rub[0] - g.last[0], g.rub[1] - g.last[1]];
+        sum += by[0] * by[0] + by[1] * by[1];
+        if g.breadth > 0.0 {
+            let turn = (g.twist - g.last[2]) / g.breadth;
+            sum += turn * turn;
+        }
+    }
+    sum
+}
+
+/// Goes on along what earlier sweeps changed, `share` of it (Silcowitz, Niebe and Erleben 2010: Fletcher and Reeves'
+/// conjugate gradients with a sweep as the gradient). 0 begins anew.
+pub fn go_on(groups: &mut [Group], rows: &mut [Row], moved: &mut [Moved], share: f64) {
+    let mut at = 0;
+    for g in groups.iter_mut() {
+        let own = &mut rows[at..at + g.rows];
+        at += g.rows;
+        let by = [g.rub[0] - g.last[0], g.rub[1] - g.last[1], g.twist - g.last[2]];
+        if share == 0.0 {
+            own.iter_mut().for_each(|r| r.along = r.impulse - r.last);
+            g.along = by;
+            continue;
+        }
+        for r in own.iter_mut() {
+            let more = share * r.along;
+            r.along = more + r.impulse - r.last;
+            r.impulse += more;
+            r.last = more;
+        }
+        let more = [share * g.along[0], share * g.along[1], share * g.along[2]];
+        for k in 0..3 {
+            g.along[k] = more[k] + by[k];
+        }
+        g.rub = [g.rub[0] + more[0], g.rub[1] + more[1]];
+        g.twist += more[2];
+        g.push(moved, own.iter().map(|r| r.last).enumerate(), own, [more[0], more[1]], more[2]);
+    }
 }

@@ -1,15 +1,23 @@
 //! Impulses of all contacts, island by island, and where they bring the bodies.
 
 use super::islands::Islands;
-use super::row::{Moved, Row, sweep};
+use super::row::{Group, Moved, changed, go_on, note, start, sweep};
 use super::{Touch, Touched, World};
 use crate::simulate::State;
 use glam::DVec3;
 
+/// A point is the same as in the step before within this share of the smaller thing.
+const KNOWN: f64 = 0.1;
+
 /// Sweeps end when velocities would carry a body by less than this share of its size in a step...
 const SETTLED: f64 = 1e-6;
-/// ...or after so many.
-const MOST_SWEEPS: usize = 40;
+/// ...or after so many visits in all, but not before a few sweeps.
+const MOST_VISITS: usize = 30_000;
+const LEAST_SWEEPS: usize = 10;
+const MOST_SWEEPS: usize = 500;
+
+/// A bounce that would carry a thing by this share of its size within a step is one that is seen.
+const BOUNCES: f64 = 0.02;
 
 /// A body whose way contacts bend by more than this share of its size may run into something new.
 const STRAYS: f64 = 0.05;
@@ -22,12 +30,26 @@ impl Touch {
             while at < touched.len() && touched[at].colliders < contact.colliders {
                 at += 1;
             }
-            let feature = contact.manifold.points()[0].feature;
-            let known = touched[at..]
-                .iter()
-                .take_while(|t| t.colliders == contact.colliders)
-                .find(|t| t.feature == feature);
-            contact.impulse = known.map_or(DVec3::ZERO, |t| t.force * h);
+            let (n, colliders) = (contact.axes[0], contact.colliders);
+            let (mut rub, mut twist) = (DVec3::ZERO, 0.0);
+            let manifold = contact.manifold;
+            let known = touched[at..].iter().take_while(|k| k.colliders == colliders);
+            let far = KNOWN * contact.size;
+            for (spot, point) in contact.spots_mut().iter_mut().zip(manifold.points()) {
+                let off = |k: &Touched| (k.place - point.first).length_squared();
+                // Corners and edges change places as faces slide over each other: what is near is the same.
+                let nearest = known.clone().fold(None, |best: Option<&Touched>, k| match best {
+                    Some(b) if off(b) <= off(k) => best,
+                    _ => Some(k),
+                });
+                if let Some(k) = nearest.filter(|k| off(k) < far * far) {
+                    spot.impulse = k.normal * h;
+                    rub += k.rub * h;
+                    twist += k.twist * h;
+                }
+            }
+            contact.rub = rub - n * rub.dot(n);
+            contact.twist = twist;
         }
     }
 
@@ -69,6 +91,7 @@ impl Touch {
 
     fn solve_island(&mut self, which: std::ops::Range<usize>, world: &World<'_>) {
         self.rows.clear();
+        self.groups.clear();
         self.moved.clear();
         self.members.clear();
         let mut smallest = f64::INFINITY;
@@ -83,51 +106,74 @@ impl Touch {
                 }
                 *local
             });
-            let [a, b] = numbers.map(|n| self.moved[n as usize]);
-            let mut row = Row::new(
-                numbers,
-                contact.axes,
-                contact.levers,
-                contact.wanted.speed,
-                0.0,
-                contact.friction,
-                &a,
-                &b,
-            );
-            let start = contact.impulse;
-            let normal = contact.axes[0].dot(start).max(0.0);
-            row.impulse = DVec3::new(normal, contact.axes[1].dot(start), contact.axes[2].dot(start));
             smallest = smallest.min(contact.size);
-            self.rows.push(row);
+            self.groups.push(Group::new(numbers, contact, &self.moved, &mut self.rows));
         }
-        for row in &self.rows {
-            row.start(&mut self.moved);
-        }
+        start(&self.groups, &self.rows, &mut self.moved);
         let settled = SETTLED * smallest / world.h;
-        for round in 0..MOST_SWEEPS {
-            if sweep(&mut self.rows, &mut self.moved, round % 2 == 1) < settled {
+        let most = (MOST_VISITS / self.rows.len().max(1)).clamp(LEAST_SWEEPS, MOST_SWEEPS);
+        let mut before = 0.0;
+        for round in 0..most {
+            note(&mut self.groups, &mut self.rows);
+            let off = sweep(&mut self.groups, &mut self.rows, &mut self.moved);
+            if off < settled || round + 1 == most {
                 break;
             }
+            let now = changed(&self.groups, &self.rows);
+            let share = if before > 0.0 && now < before { now / before } else { 0.0 };
+            go_on(&mut self.groups, &mut self.rows, &mut self.moved, share);
+            before = now;
         }
-        for (row, &(_, c)) in self.rows.iter().zip(&self.order[which]) {
+        let mut rows = self.rows.iter();
+        for (group, &(_, c)) in self.groups.iter().zip(&self.order[which]) {
             let contact = &mut self.contacts[c as usize];
-            contact.impulse = row.in_world();
-            let late = 2.0 * contact.wanted.late;
+            (contact.rub, contact.twist) = (group.rub_in_world(), group.twist);
+            let n = contact.axes[0];
+            let (mut load, mut late) = (0.0, 0.0);
+            for (spot, row) in contact.spots_mut().iter_mut().zip(&mut rows) {
+                spot.impulse = row.impulse;
+                load += row.impulse;
+                late += row.impulse * spot.wanted.late;
+            }
+            let late = if load > 0.0 { late / load } else { 0.5 };
+            let contact = &self.contacts[c as usize];
             for (e, sign) in [(0, -1.0), (1, 1.0)] {
                 let number = contact.bodies[e] as usize;
                 let body = &mut self.bodies[number];
-                let push = contact.impulse * sign;
-                let twist = contact.levers[e].cross(push);
-                self.twists[number] += twist;
-                let shift = push * (body.per_mass * body.shift * late);
-                let turn = body.per_inertia * twist * (body.turn * late);
+                let rub = contact.rub * sign;
+                let twist = contact.levers[e].cross(rub) + n * (contact.twist * sign);
+                let (mut push, mut turn, mut all) = (rub * late, twist * late, twist);
+                for spot in contact.spots() {
+                    let normal = n * (spot.impulse * sign);
+                    let twist = spot.levers[e].cross(normal);
+                    push += normal * spot.wanted.late;
+                    turn += twist * spot.wanted.late;
+                    all += twist;
+                }
+                self.twists[number] += all;
+                let shift = push * (2.0 * body.per_mass * body.shift);
+                let turn = body.per_inertia * turn * (2.0 * body.turn);
                 body.displace(shift, turn);
             }
         }
         for (&b, moved) in self.members.iter().zip(&self.moved) {
             self.local[b as usize] = u32::MAX;
-            self.bodies[b as usize].after = moved.now;
+            let body = &mut self.bodies[b as usize];
+            body.after = moved.now;
+            body.go(world.h);
         }
+    }
+
+    /// Whether something that should bounce was only stopped, because another sent it there within the step.
+    pub(super) fn stopped_short(&self, world: &World<'_>) -> bool {
+        let colliders = &world.rig.colliders.all;
+        self.contacts.iter().any(|c| {
+            c.colliders.iter().any(|k| colliders[*k as usize].material.bounce > 0.0)
+                && c.spots().iter().any(|s| {
+                    let [a, b] = c.bodies.map(|b| self.bodies[b as usize].per_mass);
+                    s.wanted.met.is_none() && s.impulse * (a + b) * world.h > BOUNCES * c.size
+                })
+        })
     }
 
     /// Whether contacts have bent the way of a body so far that it may meet something else.
@@ -149,16 +195,27 @@ impl Touch {
                 s.velocity = body.after.velocity;
             }
             if body.turns() {
-                s.momentum += self.twists[i] * body.held;
+                s.momentum += self.twists[i] * body.held + self.spares[i];
             }
         }
         state.touched.clear();
-        for c in self.contacts.iter().filter(|c| c.impulse != DVec3::ZERO) {
-            state.touched.push(Touched {
-                colliders: c.colliders,
-                feature: c.manifold.points()[0].feature,
-                force: c.impulse / h,
-            });
+        for c in &self.contacts {
+            let mut first = true;
+            for (spot, point) in c.spots().iter().zip(c.manifold.points()) {
+                if spot.impulse == 0.0 {
+                    continue;
+                }
+                // Friction is one for all: the first has it.
+                let (rub, twist) = if first { (c.rub, c.twist) } else { (DVec3::ZERO, 0.0) };
+                first = false;
+                state.touched.push(Touched {
+                    colliders: c.colliders,
+                    place: point.first,
+                    normal: spot.impulse / h,
+                    rub: rub / h,
+                    twist: twist / h,
+                });
+            }
         }
     }
 }
