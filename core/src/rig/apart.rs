@@ -60,8 +60,16 @@ impl Compiler<'_> {
         }
         colliders.apart = pairs.into_iter().collect();
         let inside = self.overlapping(colliders);
-        for (&(a, b), depth) in inside.iter().take(MOST_NAMED) {
-            let (a, b) = (self.scene.label(a), self.scene.label(b));
+        colliders.apart.extend(inside.keys());
+        colliders.apart.sort_unstable();
+        // Limbs and lids are made to be in what they hang on.
+        let hangs = |a: usize, b: usize| {
+            std::iter::successors(Some(a), |&n| self.scene.nodes[n].parent).any(|n| n == b)
+        };
+        let inside: Vec<((usize, usize), f64)> =
+            inside.into_iter().filter(|((a, b), _)| !hangs(*a, *b) && !hangs(*b, *a)).collect();
+        for ((a, b), depth) in inside.iter().take(MOST_NAMED) {
+            let (a, b) = (self.scene.label(*a), self.scene.label(*b));
             self.warnings.push(format!(
                 "{a} and {b} overlap at the first frame by {depth:.3} and pass through each other; move them apart, or write one into the other's \"ignores\" if that is meant"
             ));
@@ -71,8 +79,6 @@ impl Compiler<'_> {
             self.warnings
                 .push(format!("{more} more pairs overlap at the first frame and pass through each other"));
         }
-        colliders.apart.extend(inside.keys());
-        colliders.apart.sort_unstable();
         Ok(())
     }
 

@@ -7,13 +7,17 @@ use sinew_core::setup::{Behaviour, Joint, JointKind, Parts, Shape};
 
 /// Boxes of size 1 in a row, a gap of 1 in between, and the pairs of them that may touch.
 fn row(count: usize) -> Stage {
-    let mut stage = Stage::new();
+    let mut stage = Stage::empty();
     for i in 0..count {
         let name = format!("Box {i}");
         stage.node(&name, None, DVec3::X * 2.0 * i as f64, Some(block(DVec3::ONE)));
         stage.body(&name, Behaviour::Free, Shape::Auto {});
     }
     stage
+}
+
+fn names(of: &[&str]) -> Vec<String> {
+    of.iter().map(|s| s.to_string()).collect()
 }
 
 fn touching(made: &Compiled) -> Vec<(usize, usize)> {
@@ -33,9 +37,9 @@ fn everything_touches_everything_at_first() {
 fn two_touch_where_each_touches_a_layer_of_the_other() {
     let mut stage = row(4);
     let layer = |stage: &mut Stage, i: usize, own: &[&str], touches: Option<&[&str]>| {
-        let names = |n: &[&str]| n.iter().map(|s| s.to_string()).collect::<Vec<_>>();
-        stage.setup.bodies[i].contact.layers = names(own);
-        stage.setup.bodies[i].contact.touches = touches.map(names);
+        let contact = &mut stage.setup.bodies[i].contact;
+        contact.layers = names(own);
+        contact.touches = touches.map(names);
     };
     layer(&mut stage, 0, &["ground"], None);
     layer(&mut stage, 1, &["ghosts"], Some(&["ground"]));
@@ -64,7 +68,7 @@ fn joined_and_ignored_pairs_are_apart() {
 
 #[test]
 fn bones_do_not_touch_their_parents() {
-    let mut stage = Stage::new();
+    let mut stage = Stage::empty();
     let arm = stage.node("Arm", None, DVec3::ZERO, Some(block(DVec3::ONE)));
     let helper = stage.node("Helper", Some(arm), DVec3::ZERO, None);
     stage.node("Hand", Some(helper), DVec3::X * 0.9, Some(block(DVec3::ONE)));
@@ -77,7 +81,7 @@ fn bones_do_not_touch_their_parents() {
 
 #[test]
 fn what_overlaps_at_first_passes_through_with_a_warning() {
-    let mut stage = Stage::new();
+    let mut stage = Stage::empty();
     stage.node("Floor", None, DVec3::new(0.0, -0.5, 0.0), Some(block(DVec3::new(9.0, 1.0, 9.0))));
     stage.node("Sunk", None, DVec3::new(0.0, 0.4, 0.0), Some(block(DVec3::ONE)));
     stage.node("Resting", None, DVec3::new(3.0, 0.495, 0.0), Some(block(DVec3::ONE)));
@@ -98,7 +102,7 @@ fn what_overlaps_at_first_passes_through_with_a_warning() {
 
 #[test]
 fn many_overlaps_are_counted_and_far_things_named() {
-    let mut stage = Stage::new();
+    let mut stage = Stage::empty();
     for i in 0..6 {
         let name = format!("Box {i}");
         stage.node(&name, None, DVec3::X * 2e8, Some(block(DVec3::ONE)));

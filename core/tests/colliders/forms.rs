@@ -86,7 +86,7 @@ fn a_collider_lies_where_the_mesh_does() {
     let turn = exp(DVec3::new(0.3, 0.8, -0.4));
     let mesh = mapped(block(DVec3::new(1.0, 2.0, 3.0)), |p| p + DVec3::new(0.5, 1.0, -2.0));
     for shape in [Shape::Auto {}, Shape::Hull {}, Shape::Mesh {}, Shape::Box { size: None }] {
-        let mut stage = Stage::new();
+        let mut stage = Stage::empty();
         let node = stage.node("Thing", None, DVec3::new(10.0, 0.0, 0.0), Some(mesh.clone()));
         stage.place(node, turn, DVec3::new(2.0, -1.0, 0.5));
         stage.body("Thing", Behaviour::Free, shape.clone());
@@ -118,7 +118,7 @@ fn obstacles_are_exact() {
 
 #[test]
 fn a_height_field_is_as_high_as_it_says() {
-    let mut stage = Stage::new();
+    let mut stage = Stage::empty();
     stage.node("Ground", None, DVec3::Y, None);
     let heights = vec![vec![0.0, 1.0, 0.0], vec![2.0, 3.0, 1.0]];
     stage.body("Ground", Behaviour::Static, Shape::HeightField { heights, size: Some([4.0, 2.0]) });
@@ -132,7 +132,7 @@ fn a_height_field_is_as_high_as_it_says() {
 #[test]
 fn an_open_card_and_a_wire_have_a_hull() {
     let card = Mesh {
-        positions: vec![DVec3::ZERO, DVec3::X, DVec3::X + DVec3::Y, DVec3::Y]
+        positions: [DVec3::ZERO, DVec3::X, DVec3::X + DVec3::Y, DVec3::Y]
             .iter()
             .map(|p| exp(DVec3::ONE) * *p)
             .collect(),
@@ -152,7 +152,7 @@ fn an_open_card_and_a_wire_have_a_hull() {
 
 #[test]
 fn what_stands_below_a_body_is_carried_by_it() {
-    let mut stage = Stage::new();
+    let mut stage = Stage::empty();
     let cart = stage.node("Cart", None, DVec3::new(1.0, 2.0, 3.0), Some(block(DVec3::ONE)));
     stage.node("Horn", Some(cart), DVec3::X * 2.0, Some(block(DVec3::splat(0.2))));
     let wall = stage.node("Wall", None, DVec3::X * 9.0, Some(block(DVec3::ONE)));
@@ -171,7 +171,7 @@ fn what_stands_below_a_body_is_carried_by_it() {
 
 #[test]
 fn bones_and_empties_touch_nothing_unless_told_to() {
-    let mut stage = Stage::new();
+    let mut stage = Stage::empty();
     stage.node("Bone", None, DVec3::ZERO, None);
     stage.body("Bone", Behaviour::Free, Shape::Auto {});
     assert!(stage.compile().unwrap().rig.colliders.all.is_empty());
@@ -186,7 +186,7 @@ fn bones_and_empties_touch_nothing_unless_told_to() {
 
 #[test]
 fn a_skin_gives_way_to_its_own_weight_by_a_twentieth() {
-    let mut stage = Stage::new();
+    let mut stage = Stage::empty();
     stage.node("Ball", None, DVec3::ZERO, None);
     let body = stage.body("Ball", Behaviour::Free, Shape::Sphere { radius: Some(0.5) });
     body.contact.coating = Some(sinew_core::setup::Coating::default());
@@ -245,7 +245,7 @@ proptest! {
             Part { shape: Shape::Box { size: Some(size) }, at, turn_deg: turn },
             Part { shape: Shape::Box { size: Some(other) }, at: [0.0; 3], turn_deg: [0.0; 3] },
         ] };
-        let mut stage = Stage::new();
+        let mut stage = Stage::empty();
         stage.node("Thing", None, DVec3::ZERO, None);
         stage.body("Thing", Behaviour::Free, shape);
         let made = stage.compile().unwrap();

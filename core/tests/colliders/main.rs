@@ -80,7 +80,7 @@ pub struct Stage {
 
 impl Stage {
     /// Nothing yet.
-    pub fn new() -> Stage {
+    pub fn empty() -> Stage {
         let clip = Clip { name: "Keys".into(), channels: Vec::new() };
         let scene = Scene { frames_per_second: 24.0, clips: vec![clip], ..Scene::default() };
         let mut setup = Setup::default();
@@ -132,7 +132,7 @@ impl Stage {
 
 /// A scene of one body, compiled.
 pub fn one(behaviour: Behaviour, shape: Shape, mesh: Mesh) -> Compiled {
-    let mut stage = Stage::new();
+    let mut stage = Stage::empty();
     stage.node("Thing", None, DVec3::ZERO, Some(mesh));
     stage.body("Thing", behaviour, shape);
     stage.compile().unwrap()

@@ -7,7 +7,7 @@ use sinew_core::scene::Mesh;
 use sinew_core::setup::{Behaviour, Coating, Part, Shape};
 
 fn thing(behaviour: Behaviour, shape: Shape) -> Stage {
-    let mut stage = Stage::new();
+    let mut stage = Stage::empty();
     stage.node("Thing", None, DVec3::ZERO, Some(block(DVec3::ONE)));
     stage.body("Thing", behaviour, shape);
     stage
