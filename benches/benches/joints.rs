@@ -34,6 +34,7 @@ fn main() {
 fn chain(links: usize, kind: JointKind) -> (Scene, Setup) {
     let mut scene = Scene { frames_per_second: 24.0, ..Scene::default() };
     let mut setup = Setup::default();
+    setup.world.collisions = false;
     setup.bake.frames = Some([0.0, 24.0]);
     let at = |x: f64| Local::Channels(Channels { translation: DVec3::X * x, ..Channels::default() });
     for i in 0..links {

@@ -13,8 +13,8 @@ fn main() {
     let brick = Shape::Box { size: Some([0.1, 0.2, 0.5]) };
     for (name, timing, behaviour, shape) in [
         ("guided balls, timed", Timing::Timed, Behaviour::Guided, ball),
-        ("guided bricks, timed", Timing::Timed, Behaviour::Guided, brick),
-        ("guided bricks, path", Timing::Path, Behaviour::Guided, brick),
+        ("guided bricks, timed", Timing::Timed, Behaviour::Guided, brick.clone()),
+        ("guided bricks, path", Timing::Path, Behaviour::Guided, brick.clone()),
         ("free bricks", Timing::Timed, Behaviour::Free, brick),
     ] {
         if only.as_ref().is_some_and(|o| !name.contains(o.as_str())) {
@@ -27,7 +27,7 @@ fn main() {
         for body in &mut setup.bodies {
             body.guide.timing = timing;
             body.behaviour = behaviour;
-            body.shape = shape;
+            body.shape = shape.clone();
         }
         let rig = match compile(&scene, &setup, scene.clips.first()) {
             Ok(compiled) => compiled.rig,

@@ -302,6 +302,7 @@ impl Neutral {
         let mut scene =
             Scene { name: self.name.clone(), frames_per_second: 1.0 / self.dt, ..Scene::default() };
         let mut setup = Setup::default();
+        setup.world.collisions = false;
         setup.world.gravity = self.gravity.to_array();
         setup.bake.frames = Some([0.0, (SHAKE_SECONDS / self.dt).round()]);
         let local = |translation: DVec3, rotation: DQuat| {

@@ -41,6 +41,7 @@ fn everything(count: usize) -> (Scene, Setup) {
     let mut scene = Scene { frames_per_second: 24.0, ..Scene::default() };
     let mut clip = Clip { name: "Keys".into(), channels: Vec::new() };
     let mut setup = Setup::default();
+    setup.world.collisions = false;
     setup.world.fields.push(Field::Drag { rate: 0.2.into(), spin_rate: None, region: None });
     for i in 0..count {
         let parent = (i % 3 != 0).then(|| i - 1);

@@ -15,6 +15,7 @@ const LINKS: usize = 6;
 fn chain() -> (Scene, Setup) {
     let mut scene = Scene { frames_per_second: 60.0, ..Scene::default() };
     let mut setup = Setup::default();
+    setup.world.collisions = false;
     setup.bake.frames = Some([0.0, 60.0]);
     let at = |x: f64| Local::Channels(Channels { translation: DVec3::X * x, ..Channels::default() });
     for i in 0..LINKS {

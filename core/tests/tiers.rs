@@ -18,6 +18,7 @@ use std::time::Duration;
 fn chain(links: usize, hung: bool, solver: setup::Solver) -> Rig {
     let mut scene = Scene { frames_per_second: 24.0, ..Scene::default() };
     let mut setup = Setup::default();
+    setup.world.collisions = false;
     setup.bake.frames = Some([0.0, 24.0]);
     setup.world.solver = solver;
     if !hung {

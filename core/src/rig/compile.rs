@@ -2,7 +2,7 @@
 //! here by name, so that the simulation itself has nothing left to fail on but numbers.
 
 use super::mass::mass;
-use super::{Colliders, Field, Frame, GroupFactors, Rig, Setting, Settings, Solid, Value, World, range};
+use super::{ColliderNote, Field, Frame, GroupFactors, Rig, Setting, Settings, Solid, Value, World, range};
 use crate::curve::CurveError;
 use crate::guide::path::Accuracy;
 use crate::guide::{Path, Tracker, WaitLink, deadlock};
@@ -20,6 +20,8 @@ pub struct Compiled {
     pub rig: Rig,
     /// Per solid, how its mass was found.
     pub mass_notes: Vec<String>,
+    /// Per body that touches, how its collider was found.
+    pub collider_notes: Vec<ColliderNote>,
     /// What will work, but perhaps not as meant.
     pub warnings: Vec<String>,
 }
@@ -64,13 +66,14 @@ pub fn compile(scene: &Scene, setup: &Setup, clip: Option<&Clip>) -> Result<Comp
     }
     let groups = compiler.groups()?;
     for node in scene.parents_first() {
-        if let Some(&b) = bodies.get(&node).filter(|&&b| setup.bodies[b].behaviour != Behaviour::Animated) {
+        if let Some(&b) = bodies.get(&node).filter(|&&b| setup.bodies[b].behaviour.simulated()) {
             compiler.solid(node, b)?;
         }
     }
     let world = compiler.world()?;
     let waits = compiler.waits(&bodies)?;
     let joints = compiler.joints()?;
+    let (colliders, collider_notes) = compiler.colliders(&bodies)?;
     let Compiler { mut solids, paths, trackers, notes, warnings, .. } = compiler;
     for solid in &mut solids {
         solid.keyed = solid.settings.keyed() || solid.groups.iter().any(|&g: &usize| groups[g].keyed());
@@ -83,13 +86,13 @@ pub fn compile(scene: &Scene, setup: &Setup, clip: Option<&Clip>) -> Result<Comp
         trackers,
         waits,
         joints,
-        colliders: Colliders::default(),
+        colliders,
         hands: Vec::new(),
         groups,
         world,
         range,
     };
-    Ok(Compiled { rig, mass_notes: notes, warnings })
+    Ok(Compiled { rig, mass_notes: notes, collider_notes, warnings })
 }
 
 /// The node that a set-up means by a name or `#index`; `names` from [`Scene::by_name`].
@@ -138,7 +141,7 @@ fn resolve_bodies(scene: &Scene, setup: &Setup) -> Result<HashMap<usize, usize>,
                 format!("{} is already bodies[{other}]; keep one", scene.label(node)),
             ));
         }
-        if body.behaviour != Behaviour::Animated && matches!(scene.nodes[node].local, Local::Matrix(_)) {
+        if body.behaviour.simulated() && matches!(scene.nodes[node].local, Local::Matrix(_)) {
             return Err(SetupError::new(
                 place,
                 format!(

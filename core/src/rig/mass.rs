@@ -1,6 +1,7 @@
 //! A body's mass properties: given, from its mesh, or a guess for a node that has none.
 
-use crate::scene::{Pose, Scene};
+use super::form;
+use crate::scene::{Mesh, Pose, Scene};
 use crate::setup::{Body, SetupError, Shape};
 use crate::shape::{self, Closed, Kind, MassProperties, Primitive};
 use glam::{DMat3, DVec3};
@@ -30,7 +31,7 @@ pub fn mass(
     positive("density", body.density)?;
     let density =
         body.density.unwrap_or(DEFAULT_DENSITY) * (metres_per_unit * metres_per_unit * metres_per_unit);
-    let (mut m, how) = from_shape(scene, pose, children, node, body.shape, density, place)?;
+    let (mut m, how) = from_shape(scene, pose, children, node, &body.shape, density, place)?;
     if let Some(mass) = body.mass {
         m = m.with_mass(mass);
     }
@@ -71,24 +72,50 @@ fn from_shape(
     pose: &Pose,
     children: &[Vec<usize>],
     node: usize,
-    wanted: Shape,
+    wanted: &Shape,
     density: f64,
     place: &str,
 ) -> Result<(MassProperties, String), SetupError> {
     if let Some(given) = given(wanted, place)? {
         return Ok((given.mass_properties(density), "size given".into()));
     }
-    let n = &scene.nodes[node];
-    let mesh =
-        n.mesh.filter(|_| n.skin.is_none()).map(|m| &scene.meshes[m]).filter(|m| !m.positions.is_empty());
-    let Some(mesh) = mesh else {
-        if matches!(wanted, Shape::Mesh {}) {
+    match wanted {
+        Shape::Plane {} | Shape::HeightField { .. } => {
+            return Err(SetupError::new(
+                format!("{place}.shape"),
+                format!(
+                    "{} is simulated, and a plane or a height field has no mass; make it \"static\" or \"animated\", or take another shape",
+                    scene.label(node)
+                ),
+            ));
+        }
+        Shape::Compound { parts } => {
+            let mut whole: Option<MassProperties> = None;
+            for (i, part) in parts.iter().enumerate() {
+                let place = format!("{place}.shape.parts[{i}]");
+                let at = form::placed(part, &place)?;
+                let own = from_shape(scene, pose, children, node, &part.shape, density, &place)?.0;
+                let own = own.moved(at.position, at.rotation);
+                whole = Some(whole.map_or(own, |w| w.and(own)));
+            }
+            let Some(whole) = whole else {
+                return Err(SetupError::new(
+                    format!("{place}.shape.parts"),
+                    "is empty; give at least one shape",
+                ));
+            };
+            return Ok((whole, format!("{} shapes as one", parts.len())));
+        }
+        _ => {}
+    }
+    let Some(mesh) = own_mesh(scene, node) else {
+        if matches!(wanted, Shape::Mesh {} | Shape::Hull {} | Shape::Parts {} | Shape::Cone { .. }) {
             return Err(SetupError::new(
                 format!("{place}.shape"),
                 format!("{} has no mesh", scene.label(node)),
             ));
         }
-        let radius = reach_of_children(scene, pose, children, node);
+        let radius = reach(scene, pose, children, node);
         let ball = Primitive { center: DVec3::ZERO, kind: Kind::Sphere(radius) };
         return Ok((
             ball.mass_properties(density),
@@ -104,7 +131,23 @@ fn from_shape(
         Shape::Sphere { .. } => fitted(shape::fit_sphere(&points), "ball"),
         Shape::Capsule { .. } => fitted(shape::fit_capsule(&points), "capsule"),
         Shape::Cylinder { .. } => fitted(shape::fit_cylinder(&points), "cylinder"),
-        Shape::Mesh {} | Shape::Auto {} => {
+        Shape::Cone { .. } => match shape::fit_cone(&points) {
+            Some(cone) => fitted(cone, "cone"),
+            None => Err(SetupError::new(
+                format!("{place}.shape"),
+                "the mesh has no tip along an axis; give \"radius\" and \"length\"",
+            )),
+        },
+        Shape::Hull {} => {
+            let whole = shape::hull(&points).and_then(|h| shape::of_mesh(&h.points, &h.triangles, density));
+            whole.map(|m| (m, "hull of the mesh".into())).ok_or_else(|| {
+                SetupError::new(
+                    format!("{place}.shape"),
+                    format!("the mesh of {} is a single point; give a shape with a size", scene.label(node)),
+                )
+            })
+        }
+        _ => {
             let closed = !mesh.triangles.is_empty() && shape::closed(&points, &mesh.triangles) != Closed::No;
             if let Some(m) = closed.then(|| shape::of_mesh(&points, &mesh.triangles, density)).flatten() {
                 return Ok((m, "closed mesh, exact".into()));
@@ -121,6 +164,7 @@ fn from_shape(
                 Kind::Sphere(_) => "open mesh: ball",
                 Kind::Capsule(..) => "open mesh: capsule",
                 Kind::Cylinder(..) => "open mesh: cylinder",
+                Kind::Cone(..) => "open mesh: cone",
             };
             fitted(p, what)
         }
@@ -128,13 +172,16 @@ fn from_shape(
 }
 
 /// The primitive of a set-up that gives all its sizes.
-fn given(shape: Shape, place: &str) -> Result<Option<Primitive>, SetupError> {
-    let kind = match shape {
+pub(super) fn given(shape: &Shape, place: &str) -> Result<Option<Primitive>, SetupError> {
+    let kind = match *shape {
         Shape::Box { size: Some(s) } => Kind::Box(DVec3::from_array(s)),
         Shape::Sphere { radius: Some(r) } => Kind::Sphere(r),
         Shape::Capsule { radius: Some(r), length: Some(l) } => Kind::Capsule(1, r, l),
         Shape::Cylinder { radius: Some(r), length: Some(l) } => Kind::Cylinder(1, r, l),
-        Shape::Capsule { radius, length } | Shape::Cylinder { radius, length }
+        Shape::Cone { radius: Some(r), length: Some(l) } => Kind::Cone(1, r, l),
+        Shape::Capsule { radius, length }
+        | Shape::Cylinder { radius, length }
+        | Shape::Cone { radius, length }
             if radius.is_some() != length.is_some() =>
         {
             return Err(SetupError::new(
@@ -155,7 +202,7 @@ fn given(shape: Shape, place: &str) -> Result<Option<Primitive>, SetupError> {
                 l
             }
         }
-        Kind::Cylinder(_, r, l) => r.min(l),
+        Kind::Cylinder(_, r, l) | Kind::Cone(_, r, l) => r.min(l),
     };
     if !(sizes > 0.0 && p.volume().is_finite()) {
         return Err(SetupError::new(format!("{place}.shape"), "sizes must be above 0"));
@@ -163,8 +210,14 @@ fn given(shape: Shape, place: &str) -> Result<Option<Primitive>, SetupError> {
     Ok(Some(p))
 }
 
+/// The mesh that a node shows itself: not one that a skin puts elsewhere.
+pub(super) fn own_mesh(scene: &Scene, node: usize) -> Option<&Mesh> {
+    let n = &scene.nodes[node];
+    n.mesh.filter(|_| n.skin.is_none()).map(|m| &scene.meshes[m]).filter(|m| !m.positions.is_empty())
+}
+
 /// A quarter of the mean distance to the children (limbs are about half as thick as they are long), or to the parent, or to nothing: a size for bones and empties.
-fn reach_of_children(scene: &Scene, pose: &Pose, children: &[Vec<usize>], node: usize) -> f64 {
+pub(super) fn reach(scene: &Scene, pose: &Pose, children: &[Vec<usize>], node: usize) -> f64 {
     let at = |i: usize| pose.world(i).translation;
     let mut lengths: Vec<f64> =
         children[node].iter().map(|&i| (at(i) - at(node)).length()).filter(|l| *l > 0.0).collect();

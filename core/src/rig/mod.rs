@@ -1,13 +1,16 @@
 //! The compiled scene: indices instead of names, masses, paths, and settings with their curves. Immutable while
 //! it is simulated, shared between threads; a live change makes a new one.
 
+mod apart;
 mod collider;
 mod compile;
+mod form;
 mod hand;
 mod joints;
 mod mass;
 mod range;
 mod settings;
+mod touch;
 
 pub use collider::{Carrier, Coating, Collider, Colliders, Material};
 pub use compile::{Compiled, compile, resolve_node};
@@ -15,6 +18,7 @@ pub use hand::Hand;
 pub use joints::solver;
 pub use range::{Range, frame_rate, range};
 pub use settings::{Drive, GroupFactors, Setting, Settings, Value};
+pub use touch::ColliderNote;
 
 use crate::guide::{Path, Tracker, WaitLink};
 use crate::joint::Joint;

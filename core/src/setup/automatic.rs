@@ -3,6 +3,9 @@
 //! Every node whose translation or rotation is keyed becomes guided. Rigid things chase their keys in the world,
 //! or relative to a parent that is guided too. Bones keep the places that the hierarchy gives them and only turn:
 //! each chases its keyed pose relative to its parent, so that tips follow roots.
+//!
+//! Meshes that nothing moves are in the way of those that are guided; meshes that a guided thing carries touch with it.
+//! What is in a skeleton or on one touches nothing: limbs are in each other's way all the time.
 
 use super::{Behaviour, Body, Group, Parts, Setup, SetupError, Space, nearest};
 use crate::rig::frame_rate;
@@ -114,7 +117,9 @@ pub fn automatic(scene: &Scene, clip: Option<&str>) -> Result<Setup, SetupError>
     }
     let joints: HashSet<usize> = scene.skins.iter().flat_map(|s| s.joints.iter().copied()).collect();
     let names = scene.by_name();
+    let curves = clip.keyed();
     let mut guided: HashSet<usize> = HashSet::new();
+    let mut in_order = Vec::new();
     for choice in explain(scene, clip).into_iter().filter(|c| c.behaviour == Behaviour::Guided) {
         let node = choice.node;
         let mut body = Body::new(scene.reference(&names, node));
@@ -126,12 +131,37 @@ pub fn automatic(scene: &Scene, clip: Option<&str>) -> Result<Setup, SetupError>
             body.groups.push(BONES.into());
         }
         guided.insert(node);
+        in_order.push(node);
         setup.bodies.push(body);
+    }
+    let boned = |node: usize| joints.contains(&node) || ancestors(scene, node).any(|p| joints.contains(&p));
+    for (body, _) in setup.bodies.iter_mut().zip(&in_order).filter(|(_, node)| boned(**node)) {
+        body.contact.collide = Some(false);
+    }
+    let props = in_order.iter().any(|&node| !boned(node));
+    let obstacles = scene.parents_first().into_iter().filter(|n| props && !guided.contains(n) && !boned(*n));
+    for (node, behaviour) in obstacles.filter_map(|n| Some((n, obstacle(scene, &curves, n)?))) {
+        setup.bodies.push(Body { behaviour, ..Body::new(scene.reference(&names, node)) });
     }
     if setup.bodies.iter().any(|b| !b.groups.is_empty()) {
         setup.groups.push(Group::new(BONES, BONE_STRENGTH));
     }
     Ok(setup)
+}
+
+/// What a mesh is that is not guided itself: in the way where nothing moves it, else wherever it is carried. `None` for
+/// nodes without one, and for those that change their shape.
+fn obstacle(scene: &Scene, curves: &HashSet<(usize, Property)>, node: usize) -> Option<Behaviour> {
+    let n = &scene.nodes[node];
+    let mesh = n.mesh.filter(|_| n.skin.is_none())?;
+    let keyed = |n: usize, of: [Property; 2]| of.into_iter().any(|p| curves.contains(&(n, p)));
+    let changes = |n: usize| keyed(n, [Property::Scale, Property::Weights]);
+    let moves = |n: usize| keyed(n, [Property::Translation, Property::Rotation]);
+    if scene.meshes[mesh].positions.is_empty() || changes(node) || ancestors(scene, node).any(changes) {
+        return None;
+    }
+    let moved = moves(node) || ancestors(scene, node).any(moves);
+    Some(if moved { Behaviour::Animated } else { Behaviour::Static })
 }
 
 /// The longest edge of any mesh's bounding box, as the rest pose stretches it.

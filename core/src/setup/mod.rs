@@ -5,18 +5,22 @@
 //! seconds, kilograms; angles that people type are in degrees and say so in their names.
 
 mod automatic;
+mod contact;
 mod joint;
 mod keyable;
 mod preset;
 mod read;
+mod shape;
 mod solver;
 pub(crate) mod through;
 
 pub use automatic::{Choice, automatic, choose_clip, explain};
+pub use contact::{Coating, Contact};
 pub use joint::{At, Direction, Give, Joint, JointFrame, JointKind, Swing};
 pub use keyable::{Between, Keyable, Keys};
 pub use preset::{Preset, Resolved};
 pub use read::{SetupError, from_json, nearest, schema, to_json};
+pub use shape::{Part, Shape};
 pub use solver::{Solver, Tier};
 
 use schemars::JsonSchema;
@@ -93,6 +97,9 @@ pub struct World {
     /// How joints are solved.
     #[serde(skip_serializing_if = "Solver::is_default")]
     pub solver: Solver,
+    /// Whether bodies touch each other. Default true.
+    #[serde(skip_serializing_if = "Clone::clone")]
+    pub collisions: bool,
 }
 
 impl Default for World {
@@ -107,6 +114,7 @@ impl Default for World {
             uneven_substeps: false,
             frames_per_second: None,
             solver: Solver::default(),
+            collisions: true,
         }
     }
 }
@@ -206,7 +214,7 @@ pub struct Body {
     /// Which parts of its motion are simulated; the rest stays as keyed, relative to its parent.
     #[serde(default)]
     pub simulate: Parts,
-    /// Shape, for mass, inertia and wind.
+    /// Shape, for mass, inertia, wind and contact.
     #[serde(default)]
     pub shape: Shape,
     /// kg/m^3, used when no mass is given. Default 1000, like water and most living things.
@@ -236,6 +244,9 @@ pub struct Body {
     /// Groups it is a member of.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<String>,
+    /// How it touches others.
+    #[serde(default, skip_serializing_if = "Contact::is_default")]
+    pub contact: Contact,
 }
 
 impl Body {
@@ -255,6 +266,7 @@ impl Body {
             guide: Guide::default(),
             actuator: Actuator::default(),
             groups: Vec::new(),
+            contact: Contact::default(),
         }
     }
 }
@@ -263,13 +275,22 @@ impl Body {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Behaviour {
-    /// The keys. It is not simulated.
+    /// The keys. It is not simulated; what it touches, it pushes.
     Animated,
+    /// Nobody: an obstacle, where it is at the first frame. It is not simulated.
+    Static,
     /// Actuators pull it to the keys.
     #[default]
     Guided,
     /// Only gravity and fields, starting with the motion that the keys have.
     Free,
+}
+
+impl Behaviour {
+    /// Whether physics moves it.
+    pub fn simulated(self) -> bool {
+        matches!(self, Behaviour::Guided | Behaviour::Free)
+    }
 }
 
 /// Position, orientation, or both.
@@ -294,52 +315,6 @@ impl Parts {
     /// Whether orientation is among them.
     pub fn orientation(self) -> bool {
         self != Parts::Position
-    }
-}
-
-/// The body's shape; sizes left out are fitted to the node's mesh.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Shape {
-    /// The mesh itself when it is closed, else the tightest of box, ball, capsule and cylinder.
-    Auto {},
-    /// The mesh itself; an error when it is not closed.
-    Mesh {},
-    /// A box along the node's axes.
-    Box {
-        /// Edge lengths.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        size: Option<[f64; 3]>,
-    },
-    /// A ball.
-    Sphere {
-        /// Radius.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        radius: Option<f64>,
-    },
-    /// A cylinder with round ends, along the node's longest axis (Y when given).
-    Capsule {
-        /// Radius.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        radius: Option<f64>,
-        /// Length between the centres of the round ends.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        length: Option<f64>,
-    },
-    /// A cylinder, along the node's longest axis (Y when given).
-    Cylinder {
-        /// Radius.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        radius: Option<f64>,
-        /// Length between the flat ends.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        length: Option<f64>,
-    },
-}
-
-impl Default for Shape {
-    fn default() -> Self {
-        Shape::Auto {}
     }
 }
 

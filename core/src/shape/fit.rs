@@ -24,6 +24,8 @@ pub enum Kind {
     Capsule(usize, f64, f64),
     /// Cylinder along an axis: radius, length.
     Cylinder(usize, f64, f64),
+    /// Cone along an axis: radius of the base, length; negative where the tip points against the axis.
+    Cone(usize, f64, f64),
 }
 
 impl Primitive {
@@ -34,6 +36,42 @@ impl Primitive {
             Kind::Sphere(r) => 4.0 / 3.0 * PI * r * r * r,
             Kind::Capsule(_, r, l) => PI * r * r * (l + 4.0 / 3.0 * r),
             Kind::Cylinder(_, r, l) => PI * r * r * l,
+            Kind::Cone(_, r, l) => PI * r * r * l.abs() / 3.0,
+        }
+    }
+
+    /// The smallest extent, m.
+    pub fn thinnest(&self) -> f64 {
+        match self.kind {
+            Kind::Box(s) => s.min_element(),
+            Kind::Sphere(r) | Kind::Capsule(_, r, _) => 2.0 * r,
+            Kind::Cylinder(_, r, l) => l.min(2.0 * r),
+            Kind::Cone(_, r, l) => l.abs().min(2.0 * r),
+        }
+    }
+
+    /// How far a point is from the surface, m: for balls, capsules and cylinders, whose meshes lie within them but have
+    /// their vertices on them.
+    pub fn off_surface(&self, point: DVec3) -> f64 {
+        let d = point - self.center;
+        let across = |axis: usize| {
+            let mut out = d;
+            out[axis] = 0.0;
+            out.length()
+        };
+        match self.kind {
+            Kind::Sphere(r) => (d.length() - r).abs(),
+            Kind::Capsule(axis, r, l) => {
+                let beyond = (d[axis].abs() - l / 2.0).max(0.0);
+                (libm::hypot(across(axis), beyond) - r).abs()
+            }
+            Kind::Cylinder(axis, r, l) => (across(axis) - r).abs().min((d[axis].abs() - l / 2.0).abs()),
+            Kind::Box(s) => (d.abs() - s / 2.0).abs().min_element(),
+            Kind::Cone(axis, r, l) => {
+                let up = d[axis] * l.signum() + l.abs() / 2.0;
+                let slope = libm::hypot(r, l);
+                ((across(axis) - r * (1.0 - up / l.abs())) * l.abs() / slope).abs().min(up.abs())
+            }
         }
     }
 
@@ -45,6 +83,7 @@ impl Primitive {
             moments[axis] = along;
             moments
         };
+        let mut center = self.center;
         let moments = match self.kind {
             Kind::Box(s) => {
                 let s = s * s;
@@ -53,6 +92,11 @@ impl Primitive {
             Kind::Sphere(r) => DVec3::splat(0.4 * mass * r * r),
             Kind::Cylinder(axis, r, l) => {
                 about_axis(axis, 0.5 * mass * r * r, mass * (3.0 * r * r + l * l) / 12.0)
+            }
+            Kind::Cone(axis, r, l) => {
+                // The centre of mass is a quarter of the way up, the middle half of it.
+                center[axis] -= l / 4.0;
+                about_axis(axis, 0.3 * mass * r * r, mass * (0.15 * r * r + 0.0375 * l * l))
             }
             Kind::Capsule(axis, r, l) => {
                 let tube = PI * r * r * l * density;
@@ -67,7 +111,7 @@ impl Primitive {
         };
         MassProperties {
             mass,
-            center: self.center,
+            center,
             inertia: DMat3::from_diagonal(moments),
             radius: libm::cbrt(self.volume() * 3.0 / (4.0 * PI)),
         }
@@ -81,7 +125,7 @@ fn bounds(points: &[DVec3]) -> (DVec3, DVec3) {
 }
 
 /// Edges of a flat thing are thickened to this share of its longest edge, so that a card has a volume.
-const THINNEST: f64 = 0.01;
+pub(super) const THINNEST: f64 = 0.01;
 
 /// The bounding box along the axes; flat ones get a little thickness.
 pub fn fit_box(points: &[DVec3]) -> Primitive {
@@ -126,6 +170,28 @@ pub fn fit_capsule(points: &[DVec3]) -> Primitive {
         m.max(along - slack)
     });
     Primitive { center, kind: Kind::Capsule(axis, radius, 2.0 * half) }
+}
+
+/// The smallest cone along an axis that holds all points, its tip at the end of the bounding box; `None` when they have
+/// no tip.
+pub fn fit_cone(points: &[DVec3]) -> Option<Primitive> {
+    let (center, size) = bounds(points);
+    let nothing = size.max_element() * 1e-6;
+    let along = |axis: usize, sign: f64| {
+        let length = size[axis];
+        let radius = points.iter().fold(nothing, |m, p| {
+            let mut d = *p - center;
+            let left = 0.5 - sign * d[axis] / length; // 0 at the tip
+            d[axis] = 0.0;
+            if d.length() <= nothing { m } else { m.max(d.length() / left.max(0.0)) }
+        });
+        Primitive { center, kind: Kind::Cone(axis, radius, sign * length) }
+    };
+    (0..3)
+        .filter(|&axis| size[axis] > nothing)
+        .flat_map(|axis| [along(axis, 1.0), along(axis, -1.0)])
+        .filter(|p| p.volume().is_finite())
+        .reduce(|best, p| if p.volume() < best.volume() { p } else { best })
 }
 
 /// The one of the four with the least volume.

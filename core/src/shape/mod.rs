@@ -6,11 +6,15 @@
 
 mod fit;
 mod geometry;
+mod hull;
 mod mesh;
+mod parts;
 
-pub use fit::{Kind, Primitive, fit_box, fit_capsule, fit_cylinder, fit_sphere, tightest};
+pub use fit::{Kind, Primitive, fit_box, fit_capsule, fit_cone, fit_cylinder, fit_sphere, tightest};
 pub use geometry::Geometry;
+pub use hull::{Hull, hull};
 pub use mesh::{Closed, closed, of_mesh};
+pub use parts::parts;
 
 use glam::{DMat3, DQuat, DVec3};
 
@@ -31,6 +35,31 @@ impl MassProperties {
     /// The same shape with another mass.
     pub fn with_mass(self, mass: f64) -> Self {
         MassProperties { mass, inertia: self.inertia * (mass / self.mass), ..self }
+    }
+
+    /// The same thing, moved: turned first, then shifted.
+    pub fn moved(self, at: DVec3, turn: DQuat) -> Self {
+        let r = DMat3::from_quat(turn);
+        MassProperties { center: at + turn * self.center, inertia: r * self.inertia * r.transpose(), ..self }
+    }
+
+    /// Two things as one.
+    pub fn and(self, other: Self) -> Self {
+        let mass = self.mass + other.mass;
+        let center = (self.center * self.mass + other.center * other.mass) / mass;
+        // Steiner: the inertia of a mass at a distance from the axis.
+        let about = |m: &MassProperties| {
+            let d = m.center - center;
+            let outer = DMat3::from_cols(d * d.x, d * d.y, d * d.z);
+            m.inertia + (DMat3::from_diagonal(DVec3::splat(d.length_squared())) - outer) * m.mass
+        };
+        let cube = |r: f64| r * r * r;
+        MassProperties {
+            mass,
+            center,
+            inertia: about(&self) + about(&other),
+            radius: libm::cbrt(cube(self.radius) + cube(other.radius)),
+        }
     }
 
     /// Principal moments and the rotation from principal axes to the given ones.

@@ -25,6 +25,7 @@ impl Stage {
     pub(crate) fn new() -> Stage {
         let scene = Scene { frames_per_second: 24.0, ..Scene::default() };
         let mut setup = Setup::default();
+        setup.world.collisions = false;
         setup.bake.frames = Some([0.0, 86400.0]);
         Stage { scene, setup }
     }

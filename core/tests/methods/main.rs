@@ -77,6 +77,7 @@ pub fn setup(actuator: Actuator, timing: Timing, base_distance: f64) -> Setup {
     body.guide.timing = timing;
     body.guide.base_distance = Some(Keyable::Constant(base_distance));
     let mut setup = Setup { bodies: vec![body], ..Setup::default() };
+    setup.world.collisions = false;
     setup.world.gravity = [0.0; 3];
     setup.world.frames_per_second = Some(240.0);
     setup.world.substeps = 1;

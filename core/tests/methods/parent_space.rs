@@ -171,6 +171,7 @@ fn a_deep_hierarchy_with_keys_everywhere_compiles_at_once() {
     let mut scene = Scene { frames_per_second: 24.0, ..Scene::default() };
     let mut clip = Clip { name: "Deep".into(), channels: Vec::new() };
     let mut s = Setup::default();
+    s.world.collisions = false;
     for i in 0..n {
         scene.nodes.push(node(&format!("N{i}"), i.checked_sub(1), DVec3::Y * 0.1));
         let times: Vec<f64> = (0..60).map(|k| f64::from(k) / 24.0 + 0.0007 * i as f64).collect();

@@ -4,7 +4,7 @@ use super::bake_file::{check_output, same_file};
 use super::{JobError, LoadedSetup, SetupSource, Status, load_setup};
 use crate::gltf::{Document, PhysicsDialect, ReadOptions};
 use serde::Serialize;
-use sinew_core::setup::{Behaviour, SetupError};
+use sinew_core::setup::SetupError;
 use std::path::PathBuf;
 
 /// What to write into which file, and how.
@@ -59,7 +59,7 @@ pub fn physics_file(request: &PhysicsRequest) -> Result<PhysicsReport, JobError>
     let LoadedSetup { setup, name, warnings: of_setup } =
         load_setup(&request.scene, &document, &request.setup, request.clip.as_deref())?;
     let bad = |error: SetupError| JobError::Setup { file: name.clone(), error };
-    let bodies = setup.bodies.iter().filter(|b| b.behaviour != Behaviour::Animated).count();
+    let bodies = setup.bodies.iter().filter(|b| b.behaviour.simulated()).count();
     if bodies == 0 {
         let why = "nothing is simulated, so there is no physics to write; name a guided or free body";
         return Err(bad(SetupError::new("bodies", why)));

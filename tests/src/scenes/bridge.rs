@@ -95,7 +95,7 @@ pub fn bridge() -> String {
 /// Planks are hinged, rods are linked, hangers swing from the rods' knots, ropes hold the deck.
 pub fn bridge_setup() -> String {
     let mut s = Joined::default();
-    s.field("world", &json!({"frames_per_second": 60, "substeps": 1, "fields": [{"kind": "drag", "rate": 0.2, "spin_rate": 1}]}));
+    s.field("world", &json!({"frames_per_second": 60, "substeps": 1, "fields": [{"kind": "drag", "rate": 0.2, "spin_rate": 1}], "collisions": false}));
     let hinge = json!([0, 0, 1]);
     for i in 1..=PLANKS {
         s.free(&format!("Plank {i}"));

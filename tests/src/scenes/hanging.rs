@@ -27,7 +27,7 @@ pub fn hanging_chain() -> String {
 
 pub fn hanging_chain_setup() -> String {
     let mut s = Joined::default();
-    s.field("world", &json!({"frames_per_second": 60, "substeps": 1, "fields": [{"kind": "drag", "rate": 0.3, "spin_rate": 2}]}));
+    s.field("world", &json!({"frames_per_second": 60, "substeps": 1, "fields": [{"kind": "drag", "rate": 0.3, "spin_rate": 2}], "collisions": false}));
     for i in 1..=LINKS {
         s.free(&format!("Link {i}"));
         let before = if i == 1 { "Hook".into() } else { format!("Link {}", i - 1) };

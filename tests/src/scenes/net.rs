@@ -73,7 +73,7 @@ fn tie_name(strand: usize) -> String {
 /// Where three bars meet, the two ties hang on the strand.
 pub fn plate_setup() -> String {
     let mut s = Joined::default();
-    s.field("world", &json!({"fields": [{"kind": "drag", "rate": 1, "spin_rate": 3}]}));
+    s.field("world", &json!({"fields": [{"kind": "drag", "rate": 1, "spin_rate": 3}], "collisions": false}));
     for i in 0..STRANDS {
         let [upper, lower] = [0, 1].map(|part| bar_name(i, part));
         let [before, tie] = [tie_name(i + STRANDS - 1), tie_name(i)];

@@ -117,6 +117,7 @@ pub fn hand_to_foot() -> String {
 /// Shoulders and hips, feet on hands, and the lowest on the ground.
 pub fn hand_to_foot_setup() -> String {
     let mut s = Joined::default();
+    s.field("world", &json!({"collisions": false}));
     let rows = characters();
     for (row, characters) in rows.iter().enumerate() {
         for (i, c) in characters.iter().enumerate() {

@@ -73,7 +73,7 @@ fn link_name(arm: usize, link: usize) -> String {
 /// It lies in water: nothing falls, and everything comes to rest.
 pub fn drag_setup() -> String {
     let mut s = Joined::default();
-    s.field("world", &json!({"gravity": [0, 0, 0], "fields": [{"kind": "drag", "rate": 5, "spin_rate": 6}]}));
+    s.field("world", &json!({"gravity": [0, 0, 0], "fields": [{"kind": "drag", "rate": 5, "spin_rate": 6}], "collisions": false}));
     s.free("Disc");
     for arm in 1..=ARMS {
         let mut before = "Disc".to_owned();

@@ -138,13 +138,14 @@ impl Reader<'_> {
             Kind::Cylinder(axis, r, l) => {
                 (Kind::Cylinder(axis, r * across, l * scale.y), even(scale.x, scale.z))
             }
+            Kind::Cone(axis, r, l) => (Kind::Cone(axis, r * across, l * scale.y), even(scale.x, scale.z)),
         };
         if !is_even {
             self.note("shapes that are scaled unevenly keep their kind, with mean sizes", node);
         }
         let mut filled = Primitive { center: DVec3::ZERO, kind }.mass_properties(1.0);
         filled.inertia = turn * filled.inertia * turn.transpose();
-        filled.center = origin;
+        filled.center = origin + turn * filled.center;
         if !(filled.mass > 0.0 && filled.mass.is_finite() && filled.inertia.is_finite() && origin.is_finite())
         {
             self.note("a shape that is not known here, or has no size, is left out", node);
@@ -158,6 +159,7 @@ impl Reader<'_> {
             }
             Kind::Box(_) => (kind, false),
             Kind::Capsule(..) | Kind::Cylinder(..) => (kind, 1.0 - turn.y_axis.y.abs() < ALONG),
+            Kind::Cone(..) => (kind, 1.0 - turn.y_axis.y < ALONG),
         };
         Some(Lump { shape: shape(kind), filled, is_plain })
     }
@@ -175,6 +177,7 @@ fn shape(kind: Kind) -> Shape {
         Kind::Sphere(radius) => Shape::Sphere { radius: Some(radius) },
         Kind::Capsule(_, r, l) => Shape::Capsule { radius: Some(r), length: Some(l) },
         Kind::Cylinder(_, r, l) => Shape::Cylinder { radius: Some(r), length: Some(l) },
+        Kind::Cone(_, r, l) => Shape::Cone { radius: Some(r), length: Some(l) },
     }
 }
 
@@ -218,7 +221,7 @@ fn form(shape: &Value, dialect: Dialect) -> (Option<Form>, bool) {
         Form::Primitive(Kind::Box(s)) => s.min_element() > 0.0,
         Form::Primitive(Kind::Sphere(r)) => r > 0.0,
         Form::Primitive(Kind::Capsule(_, r, l)) => r > 0.0 && l >= 0.0,
-        Form::Primitive(Kind::Cylinder(_, r, l)) => r > 0.0 && l > 0.0,
+        Form::Primitive(Kind::Cylinder(_, r, l) | Kind::Cone(_, r, l)) => r > 0.0 && l > 0.0,
         Form::Mesh(..) => true,
     };
     (has_size.then_some(form), top != bottom && matches!(kind, "capsule" | "cylinder"))

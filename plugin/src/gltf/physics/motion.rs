@@ -95,7 +95,7 @@ impl Reader<'_> {
     fn form(&mut self, body: &mut Body, node: usize, lumps: &[Lump]) {
         let largest = lumps.iter().reduce(|m, l| if l.filled.mass > m.filled.mass { l } else { m });
         let Some(largest) = largest else { return };
-        body.shape = largest.shape;
+        body.shape = largest.shape.clone();
         let volume: f64 = lumps.iter().map(|l| l.filled.mass).sum();
         let center = lumps.iter().map(|l| l.filled.center * l.filled.mass).sum::<DVec3>() / volume;
         if lumps.len() == 1 && largest.is_plain {

@@ -340,7 +340,10 @@ fn a_hand_is_kinematic_and_what_it_carries_dynamic() {
         assert!(warnings.is_empty(), "{warnings:?}");
         assert_eq!(after.json()["nodes"][0]["extensions"], hand);
         assert_eq!(read.joints[0].between, ["Hand", "Load"]);
-        assert_eq!((read.bodies[0].behaviour, read.bodies[0].shape), (Behaviour::Free, Shape::Auto {}));
+        assert_eq!(
+            (read.bodies[0].behaviour, read.bodies[0].shape.clone()),
+            (Behaviour::Free, Shape::Auto {})
+        );
     }
     // What is itself keyed is read as guided, which a free body is not.
     let mut hand = setup.clone();
@@ -362,7 +365,7 @@ fn sizes_that_are_fitted_to_a_mesh_are_written_where_it_is() {
         Shape::Cylinder { radius: None, length: None },
         Shape::Auto {},
     ] {
-        let free = Body { behaviour: Behaviour::Free, shape, ..Body::new("Load") };
+        let free = Body { behaviour: Behaviour::Free, shape: shape.clone(), ..Body::new("Load") };
         let setup = Setup { bodies: vec![free], ..Setup::default() };
         let was = rig(&document(&keyed()), &setup);
         for dialect in DIALECTS {

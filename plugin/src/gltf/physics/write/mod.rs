@@ -27,7 +27,7 @@ use glam::DVec3;
 use serde_json::{Value, json};
 use sinew_core::rig::{Rig, compile, resolve_node};
 use sinew_core::scene::{Clip, Node, Pose, Property, Scene};
-use sinew_core::setup::{Behaviour, Keyable, Setup, SetupError, World, choose_clip};
+use sinew_core::setup::{Keyable, Setup, SetupError, World, choose_clip};
 use std::collections::{HashMap, HashSet};
 use tree::{at, take};
 
@@ -106,7 +106,7 @@ impl Writer<'_> {
             let node =
                 resolve_node(self.scene, &self.reader.names, &body.node, &format!("bodies[{i}].node"))?;
             self.bodies.insert(node);
-            if body.behaviour != Behaviour::Animated {
+            if body.behaviour.simulated() {
                 self.simulated.insert(node, i);
             }
         }

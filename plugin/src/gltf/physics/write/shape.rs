@@ -14,10 +14,10 @@ impl Writer<'_> {
     /// Keeps the colliders that are there, in the family to write, and removes those of bodies whose shape the set-up
     /// gives otherwise. Returns the bodies that need no other shape.
     pub(super) fn colliders(&mut self, before: Option<&Physics>) -> HashSet<usize> {
-        let shapes: HashMap<&str, Shape> =
-            before.iter().flat_map(|p| &p.setup.bodies).map(|b| (b.node.as_str(), b.shape)).collect();
+        let shapes: HashMap<&str, &Shape> =
+            before.iter().flat_map(|p| &p.setup.bodies).map(|b| (b.node.as_str(), &b.shape)).collect();
         let is_kept = |node: &usize| {
-            let wanted = self.simulated.get(node).map(|&b| self.setup.bodies[b].shape);
+            let wanted = self.simulated.get(node).map(|&b| &self.setup.bodies[b].shape);
             let is_guess = wanted.is_some_and(|w| given(w).is_none()) && self.mesh(*node).is_none();
             wanted.is_some()
                 && !is_guess
@@ -88,13 +88,13 @@ impl Writer<'_> {
 
     /// Whether the shape that is written has its middle elsewhere than at the node.
     pub(super) fn is_off_center(&self, node: usize, body: usize) -> bool {
-        let is_fitted = given(self.setup.bodies[body].shape).is_none() && self.mesh(node).is_some();
+        let is_fitted = given(&self.setup.bodies[body].shape).is_none() && self.mesh(node).is_some();
         self.centers.get(&node).map_or(is_fitted, |c| c.length() > 1e-9)
     }
 
     /// Writes the shape of a body.
     pub(super) fn shape(&mut self, node: usize, body: usize) {
-        let wanted = self.setup.bodies[body].shape;
+        let wanted = &self.setup.bodies[body].shape;
         let Some((mesh, points)) = self.mesh(node) else {
             // A guess by the distance of its children would be another one with new nodes below it.
             let ball = self.rig.solids.iter().find(|s| s.node == node).map(|s| Kind::Sphere(s.radius));
@@ -107,11 +107,15 @@ impl Writer<'_> {
         let points: Vec<DVec3> = points.positions.iter().map(|p| stretch * *p).collect();
         let fitted = match (given(wanted), wanted) {
             (Some(kind), _) => Primitive { center: DVec3::ZERO, kind },
-            (None, Shape::Auto {} | Shape::Mesh {}) => return self.collide(node, &Form::Mesh(mesh, true)),
+
             (None, Shape::Box { .. }) => shape::fit_box(&points),
             (None, Shape::Sphere { .. }) => shape::fit_sphere(&points),
             (None, Shape::Capsule { .. }) => shape::fit_capsule(&points),
             (None, Shape::Cylinder { .. }) => shape::fit_cylinder(&points),
+            (None, Shape::Cone { .. }) => {
+                shape::fit_cone(&points).unwrap_or_else(|| shape::fit_cylinder(&points))
+            }
+            (None, _) => return self.collide(node, &Form::Mesh(mesh, true)),
         };
         self.primitive(node, &fitted);
     }
@@ -121,6 +125,10 @@ impl Writer<'_> {
         let (kind, turn) = match form.kind {
             Kind::Capsule(axis, r, l) => (Kind::Capsule(1, r, l), upright(axis)),
             Kind::Cylinder(axis, r, l) => (Kind::Cylinder(1, r, l), upright(axis)),
+            Kind::Cone(axis, r, l) if l < 0.0 => {
+                (Kind::Cone(1, r, -l), DQuat::from_rotation_arc(DVec3::Y, -DVec3::AXES[axis]))
+            }
+            Kind::Cone(axis, r, l) => (Kind::Cone(1, r, l), upright(axis)),
             kind => (kind, DQuat::IDENTITY),
         };
         let frame = self.reader.pose.placement(node);
@@ -179,13 +187,14 @@ impl Writer<'_> {
 }
 
 /// The form of a shape that gives its sizes.
-fn given(shape: Shape) -> Option<Kind> {
-    match shape {
+fn given(shape: &Shape) -> Option<Kind> {
+    match *shape {
         Shape::Box { size } => size.map(|s| Kind::Box(DVec3::from_array(s))),
         Shape::Sphere { radius } => radius.map(Kind::Sphere),
         Shape::Capsule { radius, length } => Some(Kind::Capsule(1, radius?, length?)),
         Shape::Cylinder { radius, length } => Some(Kind::Cylinder(1, radius?, length?)),
-        Shape::Auto {} | Shape::Mesh {} => None,
+        Shape::Cone { radius, length } => Some(Kind::Cone(1, radius?, length?)),
+        _ => None,
     }
 }
 
@@ -205,6 +214,7 @@ fn unscaled(kind: Kind, scale: DVec3) -> Kind {
         Kind::Sphere(r) => Kind::Sphere(r / (scale.x * scale.y * scale.z).cbrt()),
         Kind::Capsule(axis, r, l) => Kind::Capsule(axis, r / across, l / scale.y),
         Kind::Cylinder(axis, r, l) => Kind::Cylinder(axis, r / across, l / scale.y),
+        Kind::Cone(axis, r, l) => Kind::Cone(axis, r / across, l / scale.y),
     }
 }
 
@@ -225,5 +235,8 @@ fn sizes(kind: Kind, dialect: Dialect) -> Value {
         Kind::Sphere(r) => json!({ "type": "sphere", "sphere": { "radius": r } }),
         Kind::Capsule(_, r, l) => round("capsule", r, l),
         Kind::Cylinder(_, r, l) => round("cylinder", r, l),
+        Kind::Cone(_, r, l) => json!({
+            "type": "cylinder", "cylinder": { "radiusTop": 0.0, "radiusBottom": r, "height": l }
+        }),
     }
 }

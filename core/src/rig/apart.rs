@@ -1,0 +1,141 @@
+//! Pairs that never touch: what is joined, what hangs in one skeleton, what a set-up keeps apart, and what is inside
+//! each other from the beginning.
+
+use super::compile::{Compiler, keyed, resolve_node};
+use super::{Carrier, Collider, Colliders};
+use crate::scene::Placement;
+use crate::setup::{Parts, SetupError};
+use parry3d_f64::bounding_volume::{Aabb, BoundingVolume};
+use parry3d_f64::math::Pose;
+use parry3d_f64::query;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// Things that overlap by less than this share of the smaller one at the first frame are pushed apart.
+const OVERLAP: f64 = 0.01;
+
+/// Pairs that are named one by one; beyond that, how many there are.
+const MOST_NAMED: usize = 8;
+
+impl Compiler<'_> {
+    /// Fills in `apart`.
+    pub(super) fn keep_apart(
+        &mut self,
+        colliders: &mut Colliders,
+        bodies: &HashMap<usize, usize>,
+    ) -> Result<(), SetupError> {
+        let mut pairs = BTreeSet::new();
+        let on = self.on_solids(colliders);
+        // What a node stands for: everything on its solid.
+        let all_on = |node: usize| match self.solid_of_node.get(&node) {
+            Some(&s) => on[s].clone(),
+            None => vec![node],
+        };
+        let mut add = |a: usize, b: usize| {
+            for &a in &all_on(a) {
+                pairs.extend(all_on(b).iter().filter(|b| a != **b).map(|&b| (a.min(b), a.max(b))));
+            }
+        };
+        for (i, joint) in self.setup.joints.iter().enumerate() {
+            let place = format!("joints[{i}]");
+            let node = |name: &String| resolve_node(self.scene, &self.names, name, &place).ok();
+            if let [Some(a), Some(b)] = [node(&joint.between[0]), node(&joint.between[1])] {
+                add(a, b);
+            }
+        }
+        let touching: BTreeSet<usize> = colliders.all.iter().map(|c| c.node).collect();
+        for solid in self.solids.iter().filter(|s| s.simulate == Parts::Orientation) {
+            let above =
+                std::iter::successors(self.scene.nodes[solid.node].parent, |&p| self.scene.nodes[p].parent);
+            if let Some(parent) =
+                above.into_iter().find(|p| self.solid_of_node.contains_key(p) || touching.contains(p))
+            {
+                add(parent, solid.node);
+            }
+        }
+        for (&node, &b) in bodies {
+            for (i, name) in self.setup.bodies[b].contact.ignores.iter().enumerate() {
+                let place = format!("bodies[{b}] {}.contact.ignores[{i}]", self.scene.label(node));
+                add(node, resolve_node(self.scene, &self.names, name, &place)?);
+            }
+        }
+        colliders.apart = pairs.into_iter().collect();
+        let inside = self.overlapping(colliders);
+        colliders.apart.extend(inside.keys());
+        colliders.apart.sort_unstable();
+        // Limbs and lids are made to be in what they hang on.
+        let hangs = |a: usize, b: usize| {
+            std::iter::successors(Some(a), |&n| self.scene.nodes[n].parent).any(|n| n == b)
+        };
+        let inside: Vec<((usize, usize), f64)> =
+            inside.into_iter().filter(|((a, b), _)| !hangs(*a, *b) && !hangs(*b, *a)).collect();
+        for ((a, b), depth) in inside.iter().take(MOST_NAMED) {
+            let (a, b) = (self.scene.label(*a), self.scene.label(*b));
+            self.warnings.push(format!(
+                "{a} and {b} overlap at the first frame by {depth:.3} and pass through each other; move them apart, or write one into the other's \"ignores\" if that is meant"
+            ));
+        }
+        if inside.len() > MOST_NAMED {
+            let more = inside.len() - MOST_NAMED;
+            self.warnings
+                .push(format!("{more} more pairs overlap at the first frame and pass through each other"));
+        }
+        Ok(())
+    }
+
+    /// The nodes with a collider on each solid, its own included.
+    fn on_solids(&self, colliders: &Colliders) -> Vec<Vec<usize>> {
+        let mut on: Vec<Vec<usize>> = self.solids.iter().map(|s| vec![s.node]).collect();
+        for c in &colliders.all {
+            if let Carrier::Solid(s) = c.carrier
+                && !on[s].contains(&c.node)
+            {
+                on[s].push(c.node);
+            }
+        }
+        on
+    }
+
+    /// Pairs of nodes that are for touching and overlap at the start by more than a little, and by how much.
+    fn overlapping(&mut self, colliders: &Colliders) -> BTreeMap<(usize, usize), f64> {
+        let poses: Vec<Pose> = colliders.all.iter().map(|c| pose(&self.at_start(c))).collect();
+        let boxes: Vec<Aabb> =
+            colliders.all.iter().zip(&poses).map(|(c, p)| c.geometry.shape().compute_aabb(p)).collect();
+        let mut far = BTreeSet::new();
+        for (c, aabb) in colliders.all.iter().zip(&boxes).filter(|(c, _)| c.size.is_finite()) {
+            if far.insert(c.node) {
+                self.check_far(c.node, aabb.mins.abs().max(aabb.maxs.abs()));
+            }
+        }
+        let mut order: Vec<usize> = (0..boxes.len()).collect();
+        order.sort_by(|&a, &b| boxes[a].mins.x.total_cmp(&boxes[b].mins.x));
+        let mut inside: BTreeMap<(usize, usize), f64> = BTreeMap::new();
+        for (k, &a) in order.iter().enumerate() {
+            for &b in order[k + 1..].iter().take_while(|&&b| boxes[b].mins.x <= boxes[a].maxs.x) {
+                if !boxes[a].intersects(&boxes[b]) || !colliders.may_touch(a, b) {
+                    continue;
+                }
+                let (ca, cb) = (&colliders.all[a], &colliders.all[b]);
+                let met = query::contact(&poses[a], ca.geometry.shape(), &poses[b], cb.geometry.shape(), 0.0);
+                let depth = met.ok().flatten().map_or(0.0, |c| -c.dist);
+                if depth > OVERLAP * ca.size.min(cb.size) {
+                    let deepest = inside.entry((ca.node.min(cb.node), ca.node.max(cb.node))).or_insert(0.0);
+                    *deepest = deepest.max(depth);
+                }
+            }
+        }
+        inside
+    }
+
+    fn at_start(&self, collider: &Collider) -> Placement {
+        let carrier = match collider.carrier {
+            Carrier::World => Placement::IDENTITY,
+            Carrier::Keys(p) => self.paths[p].placement(self.start),
+            Carrier::Solid(s) => keyed(&self.paths, &self.solids, self.solids[s].hold, self.start),
+        };
+        carrier.then(&collider.place)
+    }
+}
+
+fn pose(at: &Placement) -> Pose {
+    Pose::from_parts(at.position, at.rotation)
+}
