@@ -48,6 +48,8 @@ pub struct Body {
     /// Where it ends, and how it moves then.
     pub end: Placement,
     pub after: Twist,
+    /// The end that contacts were looked for with.
+    pub looked: DVec3,
     /// Share of an angular impulse that its actuator lets it keep.
     pub held: f64,
     /// One over mass and inertia, without any actuator: for pushing it out of others.
@@ -73,7 +75,17 @@ impl Body {
             velocity: (end.position - begin.position) / h,
             spin: crate::rotation::log(end.rotation * begin.rotation.conjugate()) / h,
         };
-        Body { from: begin, to: end, start: rate(from), free, drift, end, after: free, ..Body::STILL }
+        Body {
+            from: begin,
+            to: end,
+            start: rate(from),
+            free,
+            drift,
+            end,
+            after: free,
+            looked: end.position,
+            ..Body::STILL
+        }
     }
 
     /// The world.
@@ -91,6 +103,7 @@ impl Body {
         turn: 0.0,
         end: Placement::IDENTITY,
         after: Twist { velocity: DVec3::ZERO, spin: DVec3::ZERO },
+        looked: DVec3::ZERO,
         held: 0.0,
         light: 0.0,
         lithe: DMat3::ZERO,
@@ -128,6 +141,7 @@ impl Body {
             turn,
             end: free.placement(),
             after: ending,
+            looked: free.position,
             held: turn_gain,
             light,
             lithe,

@@ -21,6 +21,7 @@ impl Touch {
     /// Finds the contacts.
     pub(super) fn detect(&mut self, world: &World<'_>) {
         let colliders = &world.rig.colliders;
+        self.bodies.iter_mut().for_each(|b| b.looked = b.end.position);
         self.bounds.clear();
         for (c, collider) in colliders.all.iter().enumerate() {
             let body = &self.bodies[self.body_of[c] as usize];
@@ -83,8 +84,10 @@ impl Touch {
                 None => moment = 1.0, // side by side at the end, at most
             }
         }
+        let strays = bodies[0].end != bodies[0].to || bodies[1].end != bodies[1].to;
         let at = [0, 1].map(|e| match moment {
             0.0 => bodies[e].from,
+            1.0 if strays => bodies[e].end,
             1.0 => bodies[e].to,
             share => bodies[e].part_way(share),
         });
@@ -93,7 +96,6 @@ impl Touch {
         self.found.clear();
         let first = (&of[0].geometry, &placed[0]);
         near(first, (&of[1].geometry, &placed[1]), reach, &mut self.library, &mut self.found);
-        let strays = bodies[0].end != bodies[0].to || bodies[1].end != bodies[1].to;
         let bounces = of[0].material.bounce.max(of[1].material.bounce) > 0.0;
         for manifold in &self.found {
             let whole = in_bodies(manifold, of);

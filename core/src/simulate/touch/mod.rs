@@ -188,7 +188,8 @@ pub fn touch(
     }
     t.bodies.push(Body::STILL);
     t.bounced = false;
-    for _ in 0..MOST_PASSES {
+    let mut passes = 0;
+    loop {
         t.detect(&world);
         if t.bounced && !whatever {
             return false;
@@ -201,6 +202,13 @@ pub fn touch(
         }
         if !t.strayed() {
             break;
+        }
+        passes += 1;
+        if passes == MOST_PASSES {
+            if whatever {
+                break;
+            }
+            return false;
         }
     }
     let deepest = t.push_apart();

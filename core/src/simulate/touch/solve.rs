@@ -17,7 +17,7 @@ const LEAST_SWEEPS: usize = 10;
 const MOST_SWEEPS: usize = 500;
 
 /// A bounce that would carry a thing by this share of its size within a step is one that is seen.
-const BOUNCES: f64 = 0.02;
+const BOUNCES: f64 = 1e-4;
 
 /// A body whose way contacts bend by more than this share of its size may run into something new.
 const STRAYS: f64 = 0.05;
@@ -178,9 +178,10 @@ impl Touch {
 
     /// Whether contacts have bent the way of a body so far that it may meet something else.
     pub(super) fn strayed(&self) -> bool {
-        self.bodies.iter().zip(&self.sizes).any(|(body, size)| {
-            body.end != body.to && (body.end.position - body.to.position).length() > STRAYS * size
-        })
+        self.bodies
+            .iter()
+            .zip(&self.sizes)
+            .any(|(body, size)| (body.end.position - body.looked).length() > STRAYS * size)
     }
 
     /// Writes where bodies ended.
