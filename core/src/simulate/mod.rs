@@ -16,4 +16,4 @@ pub use session::{End, Session, run};
 pub use state::{JointState, SolidState, State, TargetState, Workspace};
 pub use step::step;
 pub use together::{Together, together};
-pub use touch::Touched;
+pub use touch::{Strike, Touched};

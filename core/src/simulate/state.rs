@@ -19,8 +19,10 @@ pub struct State {
     pub targets: Vec<TargetState>,
     /// Parallel to the rig's joints.
     pub joints: Vec<JointState>,
-    /// Forces of the contacts of the last step, by pair.
+    /// The contacts of the last step, by pair.
     pub touched: Vec<super::Touched>,
+    /// What began to touch since the frame began.
+    pub strikes: Vec<super::Strike>,
     /// Joints contradict each other: even the shortest step did not close them, and halving is not tried again until
     /// they are.
     pub joints_fight: bool,
@@ -140,6 +142,7 @@ impl Clone for State {
             targets: self.targets.clone(),
             joints: self.joints.clone(),
             touched: self.touched.clone(),
+            strikes: self.strikes.clone(),
             joints_fight: self.joints_fight,
             halvings: self.halvings,
             clean: self.clean,
@@ -153,6 +156,7 @@ impl Clone for State {
         self.targets.clone_from(&other.targets);
         self.joints.clone_from(&other.joints);
         self.touched.clone_from(&other.touched);
+        self.strikes.clone_from(&other.strikes);
         self.joints_fight = other.joints_fight;
         (self.halvings, self.clean) = (other.halvings, other.clean);
     }
@@ -174,6 +178,7 @@ impl State {
             targets: Vec::new(),
             joints: vec![JointState::default(); rig.joints.len()],
             touched: Vec::new(),
+            strikes: Vec::new(),
             joints_fight: false,
             halvings: 0,
             clean: 0,
@@ -211,6 +216,7 @@ impl State {
 
     /// A frame begins: what is noted per frame starts anew.
     pub fn begin_frame(&mut self) {
+        self.strikes.clear();
         for s in &mut self.solids {
             s.force.begin_frame();
             s.torque.begin_frame();

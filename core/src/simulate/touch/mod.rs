@@ -22,18 +22,40 @@ use glam::DVec3;
 use islands::Islands;
 use row::{Group, Moved, Row};
 
-/// An impulse that a point of contact had in the last step, for beginning the next one with.
+/// A point at which something bore on something else in the last step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Touched {
     /// The two colliders, the lower number first.
     pub colliders: [u32; 2],
     /// The point, in the axes of the first one's body.
     pub place: DVec3,
-    /// Force along the normal.
-    pub normal: f64,
-    /// Friction on the second, world, and its turn about the normal, of the whole contact.
+    /// The point and the normal, from the first to the second, in the world.
+    pub point: DVec3,
+    /// See there.
+    pub normal: DVec3,
+    /// Force along the normal, mean over the step.
+    pub load: f64,
+    /// Friction on the second, world, of the whole contact: its first point has it.
     pub rub: DVec3,
+    /// And its turn about the normal.
     pub twist: f64,
+}
+
+/// Two things began to touch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Strike {
+    /// The two colliders, the lower number first.
+    pub colliders: [u32; 2],
+    /// Scene time (s), between frames.
+    pub time: f64,
+    /// Where, world.
+    pub point: DVec3,
+    /// From the first to the second.
+    pub normal: DVec3,
+    /// Impulse on the second in the step of the strike, world.
+    pub impulse: DVec3,
+    /// Speed at which they closed in, units/s.
+    pub speed: f64,
 }
 
 /// Scratch for the contacts of a rig.
@@ -154,11 +176,6 @@ impl Touch {
     pub fn before(&self) -> &[SolidState] {
         &self.before
     }
-
-    /// Contacts of the last step.
-    pub fn contacts(&self) -> &[Contact] {
-        &self.contacts
-    }
 }
 
 /// Ways that contacts bend may lead into others; so often they are followed.
@@ -212,6 +229,6 @@ pub fn touch(
         }
     }
     let deepest = t.push_apart();
-    t.arrive(state, h);
+    t.arrive(state, (from, to), h);
     deepest
 }

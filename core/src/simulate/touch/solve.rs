@@ -2,7 +2,7 @@
 
 use super::islands::Islands;
 use super::row::{Group, Moved, changed, go_on, note, start, sweep};
-use super::{Touch, Touched, World};
+use super::{Strike, Touch, Touched, World};
 use crate::simulate::State;
 use glam::DVec3;
 
@@ -43,7 +43,7 @@ impl Touch {
                     _ => Some(k),
                 });
                 if let Some(k) = nearest.filter(|k| off(k) < far * far) {
-                    spot.impulse = k.normal * h;
+                    spot.impulse = k.load * h;
                     rub += k.rub * h;
                     twist += k.twist * h;
                 }
@@ -185,7 +185,7 @@ impl Touch {
     }
 
     /// Writes where bodies ended.
-    pub(super) fn arrive(&mut self, state: &mut State, h: f64) {
+    pub(super) fn arrive(&mut self, state: &mut State, (from, to): (f64, f64), h: f64) {
         for (i, s) in state.solids.iter_mut().enumerate() {
             let body = &self.bodies[i];
             if body.end == body.to && self.twists[i] == DVec3::ZERO {
@@ -199,6 +199,7 @@ impl Touch {
                 s.momentum += self.twists[i] * body.held + self.spares[i];
             }
         }
+        self.strike(state, (from, to));
         state.touched.clear();
         for c in &self.contacts {
             let mut first = true;
@@ -206,17 +207,47 @@ impl Touch {
                 if spot.impulse == 0.0 {
                     continue;
                 }
-                // Friction is one for all: the first has it.
                 let (rub, twist) = if first { (c.rub, c.twist) } else { (DVec3::ZERO, 0.0) };
                 first = false;
                 state.touched.push(Touched {
                     colliders: c.colliders,
                     place: point.first,
-                    normal: spot.impulse / h,
+                    point: spot.point,
+                    normal: c.axes[0],
+                    load: spot.impulse / h,
                     rub: rub / h,
                     twist: twist / h,
                 });
             }
+        }
+    }
+
+    /// Notes which pairs began to touch: those that bear on each other now and did not before.
+    fn strike(&self, state: &mut State, (from, to): (f64, f64)) {
+        let mut at = 0;
+        let mut last = None;
+        for c in &self.contacts {
+            while at < state.touched.len() && state.touched[at].colliders < c.colliders {
+                at += 1;
+            }
+            let known = state.touched.get(at).is_some_and(|t| t.colliders == c.colliders);
+            let Some(hardest) = c.spots().iter().max_by(|x, y| x.impulse.total_cmp(&y.impulse)) else {
+                continue;
+            };
+            if known || last == Some(c.colliders) || hardest.impulse == 0.0 {
+                continue;
+            }
+            last = Some(c.colliders);
+            let share = hardest.wanted.met.unwrap_or(1.0);
+            let load: f64 = c.spots().iter().map(|s| s.impulse).sum();
+            state.strikes.push(Strike {
+                colliders: c.colliders,
+                time: from + (to - from) * share,
+                point: hardest.point,
+                normal: c.axes[0],
+                impulse: c.axes[0] * load + c.rub,
+                speed: (-hardest.approach).max(0.0),
+            });
         }
     }
 }
