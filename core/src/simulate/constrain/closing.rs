@@ -159,29 +159,31 @@ impl Constraints {
             }
             let hold = &self.holds[j];
             if !hold.active {
-                self.rows[j].count = 0;
+                self.rows[j].clear();
                 continue;
             }
-            let side = |e: usize| {
-                let late = self.structure.ends[j][e].map_or(0.5, |b| self.movers[b].late);
-                (hold.start[e].mix(&hold.end[e], late), late)
-            };
-            let ((mut a, late_a), (b, late_b)) = (side(0), side(1));
-            if hold.translations == 3 && !hold.is_soft && joint.kind != Kind::Track {
-                // What is still open is not part of the lever.
-                a.lever -= b.point - a.point;
+            let late = [self.late(j, 0), self.late(j, 1)];
+            let ([a, b], [later_a, later_b]) = (&hold.start, &hold.end);
+            // What is still open is not part of the lever.
+            if hold.point {
+                let (point_a, lever_a) = a.mix_point(later_a, late[0]);
+                let (point_b, lever_b) = b.mix_point(later_b, late[1]);
+                let apart = point_b - point_a;
+                self.rows[j].hold_point(lever_a - apart, lever_b, apart);
+            } else {
+                let (mut a, b) = (a.mix(later_a, late[0]), b.mix(later_b, late[1]));
+                if hold.translations == 3 && !hold.is_soft && joint.kind != Kind::Track {
+                    a.lever -= b.point - a.point;
+                }
+                self.rows[j].set(joint, &a, &b, &hold.to, Measure::Products);
             }
-            self.rows[j].set(joint, &a, &b, &hold.to, Measure::Products);
             if self.steep {
                 let rows = &self.rows[j];
-                for (e, late) in [(0, late_a), (1, late_b)] {
+                for e in 0..2 {
                     let Some(body) = self.structure.ends[j][e] else { continue };
-                    let mut force = DVec3::ZERO;
-                    for r in 0..rows.count {
-                        force += rows.on[e][r].linear * self.multipliers[j][r];
-                    }
+                    let force = rows.pull(e, &self.multipliers[j]);
                     // d (r x f) = (dc x r) x f = r (f . dc) - (r . f) dc
-                    let r = hold.end[e].lever * late;
+                    let r = hold.end[e].lever * late[e];
                     let along = r.dot(force);
                     let slope = &mut self.slopes[body];
                     slope.x_axis += DVec3::new(along, 0.0, 0.0) - r * force.x;
@@ -201,6 +203,15 @@ impl Constraints {
             }
         }
         self.factor.prepare(&self.matrix);
+    }
+
+    /// How late in the step forces act on one end of a joint.
+    #[inline(always)]
+    fn late(&self, j: usize, e: usize) -> f64 {
+        match self.structure.ends[j][e] {
+            Some(body) => self.movers[body].late,
+            None => 0.5,
+        }
     }
 
     /// Decides which joints have rows at first.
@@ -302,19 +313,18 @@ impl Constraints {
             }
             let l = &self.multipliers[j];
             let ends = self.structure.ends[j];
-            let late: [f64; 2] = std::array::from_fn(|e| ends[e].map_or(0.5, |b| self.movers[b].late));
+            let late = [self.late(j, 0), self.late(j, 1)];
             if hold.point {
                 let force = DVec3::new(l[0], l[1], l[2]);
-                let mid = |e: usize, late: f64| hold.start[e].point * (1.0 - late) + hold.end[e].point * late;
-                let lever =
-                    |e: usize, late: f64| hold.start[e].lever * (1.0 - late) + hold.end[e].lever * late;
+                let mid = |e: usize, late: f64| hold.start[e].mix_point(&hold.end[e], late);
                 if let Some(body) = ends[1] {
                     self.forces[body].0 += force;
-                    self.forces[body].1 += lever(1, late[1]).cross(force);
+                    self.forces[body].1 += mid(1, late[1]).1.cross(force);
                 }
                 if let Some(body) = ends[0] {
                     // What is left open does not turn the pair: the two forces act at one point.
-                    let lever = lever(0, late[0]) + mid(1, late[0]) - mid(0, late[0]);
+                    let (point, lever) = mid(0, late[0]);
+                    let lever = lever + mid(1, late[0]).0 - point;
                     self.forces[body].0 -= force;
                     self.forces[body].1 -= lever.cross(force);
                 }
@@ -327,10 +337,7 @@ impl Constraints {
             rows.set(joint, &a, &b, &hold.to, Measure::Products);
             for e in 0..2 {
                 let Some(body) = ends[e] else { continue };
-                for r in 0..rows.count {
-                    self.forces[body].0 += rows.on[e][r].linear * l[r];
-                    self.forces[body].1 += rows.on[e][r].angular * l[r];
-                }
+                rows.push(e, l, &mut self.forces[body]);
             }
         }
     }
@@ -349,7 +356,7 @@ impl Constraints {
             }
             for e in 0..2 {
                 let Some(body) = self.structure.ends[j][e] else { continue };
-                hold.end[e] = hold.side(e, self.movers[body].end_position, &self.axes[body]);
+                hold.arrive(e, self.movers[body].end_position, &self.axes[body]);
             }
         }
     }

@@ -141,6 +141,17 @@ impl Hold {
         self.frame = [DMat3::from_quat(frames[0].rotation), DMat3::from_quat(frames[1].rotation)];
     }
 
+    /// Puts one of its frames at the end of the step to where it is with its end at `position` and turned like this.
+    #[inline(always)]
+    fn arrive(&mut self, e: usize, position: DVec3, axes: &DMat3) {
+        if self.point {
+            let lever = *axes * self.place[e];
+            (self.end[e].point, self.end[e].lever) = (position + lever, lever);
+            return;
+        }
+        self.end[e] = self.side(e, position, axes);
+    }
+
     /// Where one of its frames is, with its end at `position` and turned like this.
     #[inline(always)]
     fn side(&self, e: usize, position: DVec3, axes: &DMat3) -> Side {
