@@ -27,9 +27,21 @@ impl Mobility {
         Mobility { shift: per_mass, turn: Axes::new(rotation, per_inertia).matrix(per_inertia) }
     }
 
+    /// The same with its axes known.
+    #[inline(always)]
+    pub fn along(per_mass: f64, axes: &DMat3, per_inertia: DVec3) -> Mobility {
+        Mobility { shift: per_mass, turn: Axes::of(*axes, per_inertia).matrix(per_inertia) }
+    }
+
     #[inline(always)]
     fn apply(&self, row: &Row) -> Row {
         Row { linear: row.linear * self.shift, angular: self.turn * row.angular }
+    }
+}
+
+impl Default for Mobility {
+    fn default() -> Self {
+        Mobility::NONE
     }
 }
 

@@ -204,7 +204,7 @@ impl Constraints {
             matrix,
             structure,
             before: Vec::with_capacity(solids),
-            movers: Vec::with_capacity(solids),
+            movers: vec![Mover::default(); solids],
             mobility: vec![Mobility::NONE; solids],
             holds: rig.joints.iter().map(Hold::new).collect(),
             softs: vec![[Soft::default(); MOST]; rig.joints.len()],
@@ -393,7 +393,6 @@ impl Constraints {
     #[inline(always)]
     fn set_out(&mut self, rig: &Rig, state: &State, h: f64) {
         self.measure_stretch();
-        self.movers.clear();
         for (i, free) in state.solids.iter().enumerate() {
             let mut late = 0.5;
             if self.jointed[i] {
@@ -404,7 +403,7 @@ impl Constraints {
                 late = (0.5 + LATER * (swing - SWINGS)).clamp(0.5, 1.0);
             }
             let (before, solid) = (&self.before[i], &rig.solids[i]);
-            self.movers.push(Mover::new(before, free, solid, self.yields[i], late, h));
+            self.movers[i] = Mover::new((before, &self.axes[i]), free, solid, self.yields[i], late, h);
         }
     }
 

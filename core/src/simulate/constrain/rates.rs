@@ -35,9 +35,10 @@ impl Constraints {
         }
         for (i, s) in state.solids.iter().enumerate() {
             let b = &self.bodies[i];
-            self.mobility[i] = match s.quarantined {
-                true => Mobility::NONE,
-                false => Mobility::of(b.per_mass, s.orientation, b.per_inertia),
+            // Where joints are, the axes are those of the end of the step already.
+            self.mobility[i] = match self.jointed[i] && !s.quarantined {
+                true => Mobility::along(b.per_mass, &self.axes[i], b.per_inertia),
+                false => Mobility::NONE,
             };
         }
         self.push_spent(rig, state, h);
