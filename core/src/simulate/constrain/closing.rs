@@ -45,14 +45,15 @@ impl Constraints {
         self.catch(rig);
         self.place_ends(); // where the movers guess
         self.hold_levers(rig);
-        self.start_over();
+        let mut pulls = self.start_over();
         let (mut last, mut slow, mut changes) = (f64::INFINITY, 0, 0);
         // One sweep of pairs leaves most open, and that is no sign of a step too long.
         let limited = rig.solver.limited;
         let patient = limited && (rig.solver.tier != Tier::Direct || rig.solver.budget.is_none());
         let trend = rig.solver.tier != Tier::Pairwise;
         for round in 0..=rig.solver.rounds {
-            self.follow();
+            self.follow(pulls);
+            pulls = true;
             let open = self.residuals(rig);
             let size = open.0.max(open.1 * self.link);
             if limited {
@@ -88,8 +89,12 @@ impl Constraints {
         false
     }
 
-    /// Forgets the forces of the step before, but for those of springs that pull their utmost.
-    fn start_over(&mut self) {
+    /// Forgets the forces of the step before, but for those of springs that pull their utmost; whether there are any.
+    fn start_over(&mut self) -> bool {
+        if !self.any_soft {
+            self.multipliers.fill([0.0; MOST]);
+            return false;
+        }
         for (j, multipliers) in self.multipliers.iter_mut().enumerate() {
             let soft = self.holds[j].is_soft;
             for (r, multiplier) in multipliers.iter_mut().enumerate() {
@@ -98,6 +103,7 @@ impl Constraints {
                 }
             }
         }
+        true
     }
 
     /// Changes the multipliers by what `wanted` tells. With a `trend`, by what the change before left undone, too: what
@@ -130,11 +136,13 @@ impl Constraints {
         }
     }
 
-    /// Moves the bodies by the multipliers there are.
+    /// Moves the bodies by the multipliers there are, if there are any.
     #[inline(always)]
-    pub(super) fn follow(&mut self) {
+    pub(super) fn follow(&mut self, pulls: bool) {
         self.forces.fill((DVec3::ZERO, DVec3::ZERO));
-        self.structure.spread(&self.rows, &self.multipliers, &mut self.forces);
+        if pulls {
+            self.structure.spread(&self.rows, &self.multipliers, &mut self.forces);
+        }
         for (mover, (force, torque)) in self.movers.iter_mut().zip(&self.forces) {
             mover.follow(*force, *torque);
         }
@@ -255,6 +263,9 @@ impl Constraints {
 
     /// Catches ranges past their end and, while `let_go`, lets go of those that would have to pull; whether there were any.
     pub(super) fn change_ranges(&mut self, rig: &Rig, let_go: bool) -> bool {
+        if !self.any_soft && !self.any_range {
+            return false;
+        }
         let mut changed = false;
         for (j, joint) in rig.joints.iter().enumerate() {
             let hold = &mut self.holds[j];

@@ -76,11 +76,11 @@ impl Constraints {
         self.multipliers.copy_from_slice(&self.best.1);
         // Ropes do not push and springs have their strength, closed or not.
         self.change_ranges(rig, true);
-        self.follow();
+        self.follow(true);
         let (opening, angle) = self.residuals(rig);
         if !(opening + angle).is_finite() {
             self.multipliers.fill([0.0; MOST]);
-            self.follow();
+            self.follow(true);
             self.residuals(rig);
         }
         let is_far = |open: &(f64, f64)| !(open.0 <= FAR * self.link && open.1 <= FAR);

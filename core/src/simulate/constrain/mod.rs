@@ -74,6 +74,10 @@ pub struct Constraints {
     /// Which bodies have joints.
     jointed: Vec<bool>,
     posed: Vec<bool>,
+    /// Whether any joint is a spring, holds one way only, or can break: what none is need not be looked for.
+    any_soft: bool,
+    any_range: bool,
+    any_breaks: bool,
     /// Mean distance from a joint to the middle of its bodies, twice: what openings are measured by.
     link: f64,
 }
@@ -195,6 +199,9 @@ impl Constraints {
                 }
             }
         }
+        let holds: Vec<Hold> = rig.joints.iter().map(Hold::new).collect();
+        let breaks =
+            |joint: &Joint| joint.holds.most_force.is_finite() || joint.holds.most_torque.is_finite();
         Constraints {
             assembly: Assembly::with(rig.solver.method(), &rig.joints, solids),
             bodies,
@@ -206,7 +213,10 @@ impl Constraints {
             before: Vec::with_capacity(solids),
             movers: vec![Mover::default(); solids],
             mobility: vec![Mobility::NONE; solids],
-            holds: rig.joints.iter().map(Hold::new).collect(),
+            any_soft: holds.iter().any(|hold| hold.is_soft),
+            any_range: rig.joints.iter().any(|joint| joint.kind.one_sided()),
+            any_breaks: rig.joints.iter().any(breaks),
+            holds,
             softs: vec![[Soft::default(); MOST]; rig.joints.len()],
             rows: vec![Rows::default(); rig.joints.len()],
             multipliers: vec![[0.0; MOST]; rig.joints.len()],
@@ -314,7 +324,9 @@ impl Constraints {
         let c = self;
         c.hold(rig, state, from, to);
         c.set_out(rig, state, h);
-        c.soften(rig, state, drives, h);
+        if c.any_soft {
+            c.soften(rig, state, drives, h);
+        }
         let mut closed = c.close(rig);
         c.cut_short = !closed && rig.solver.limited && c.is_near();
         if c.cut_short {

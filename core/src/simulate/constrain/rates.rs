@@ -41,13 +41,15 @@ impl Constraints {
                 false => Mobility::NONE,
             };
         }
-        self.push_spent(rig, state, h);
+        if self.any_soft {
+            self.push_spent(rig, state, h);
+        }
         self.prepare_rates(rig, state, to, h);
         self.solve_rates(rig);
         // The ends of ranges push, and never pull: what leaves them is let go. A push throughout the step that stops a
         // body by its end has it going back by then, which the impulse takes: the two together push.
-        let mut loose = false;
-        for (j, joint) in rig.joints.iter().enumerate() {
+        let (mut loose, any_range) = (false, self.any_range);
+        for (j, joint) in rig.joints.iter().enumerate().filter(|_| any_range) {
             let pushed = if self.holds[j].is_soft { 0.0 } else { self.multipliers[j][0] * h };
             if self.rows[j].count > 0 && joint.kind.one_sided() && self.wanted[j][0] + pushed > 0.0 {
                 self.rows[j].clear();
@@ -70,6 +72,17 @@ impl Constraints {
                 s.momentum += twist;
             }
         }
+        if self.any_soft {
+            self.note_spent(h);
+            self.note_pulls(rig, state, &self.wanted, h);
+        }
+        if self.any_breaks {
+            self.break_joints(rig, state, h);
+        }
+    }
+
+    /// Impulses of springs that pull their utmost: what they pulled throughout the step.
+    fn note_spent(&mut self, h: f64) {
         for (j, _) in self.holds.iter().enumerate().filter(|(_, h)| h.is_soft && h.active) {
             for r in 0..self.rows[j].count {
                 if self.softs[j][r].is_spent() {
@@ -77,8 +90,6 @@ impl Constraints {
                 }
             }
         }
-        self.note_pulls(rig, state, &self.wanted, h);
-        self.break_joints(rig, state, h);
     }
 
     /// Springs that pull their utmost do so before the others answer.
