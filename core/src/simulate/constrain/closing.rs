@@ -114,7 +114,7 @@ impl Constraints {
         let (mut along, mut size) = (0.0, 0.0);
         if trend {
             for (j, (now, before)) in self.wanted.iter().zip(wanted.iter()).enumerate() {
-                for r in 0..self.rows[j].count {
+                for r in 0..self.matrix.rows[j] {
                     let less = now[r] - before[r];
                     along += now[r] * less;
                     size += less * less;
@@ -122,18 +122,20 @@ impl Constraints {
             }
         }
         let share = if size > 0.0 { (along / size).clamp(-MOST_TREND, MOST_TREND) } else { 0.0 };
-        wanted.copy_from_slice(&self.wanted);
         let clock = self.clock;
-        self.change.fill([0.0; MOST]);
-        self.factor.solve(&self.matrix, &self.wanted, &mut self.change, || clock.goes_on());
+        self.factor.solve_anew(&self.matrix, &self.wanted, &mut self.change, || clock.goes_on());
         for (j, multipliers) in self.multipliers.iter_mut().enumerate() {
-            for r in 0..self.rows[j].count {
+            for r in 0..self.matrix.rows[j] {
                 let now = self.change[j][r];
-                let by = now - share * (step[j][r] + now - change[j][r]);
+                // Without a trend, what is remembered may be of any step, and no number.
+                let by = if share == 0.0 { now } else { now - share * (step[j][r] + now - change[j][r]) };
                 multipliers[r] += by;
-                (step[j][r], change[j][r]) = (by, now);
+                step[j][r] = by;
             }
         }
+        // The next round makes these anew.
+        std::mem::swap(wanted, &mut self.wanted);
+        std::mem::swap(change, &mut self.change);
     }
 
     /// Moves the bodies by the multipliers there are, if there are any.
