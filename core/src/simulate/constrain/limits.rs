@@ -30,8 +30,7 @@ impl Constraints {
     pub(super) fn solve_rates(&mut self, rig: &Rig) {
         if rig.solver.tier != Tier::Pairwise {
             // Velocities are settled whatever the time: what they leave open would be there in every step to come.
-            self.change.fill([0.0; MOST]);
-            self.factor.solve(&self.matrix, &self.wanted, &mut self.change, || true);
+            self.factor.solve_anew(&self.matrix, &self.wanted, &mut self.change, || true);
             std::mem::swap(&mut self.wanted, &mut self.change);
             return;
         }
@@ -43,8 +42,7 @@ impl Constraints {
         let first = size(wanted, &matrix.rows);
         let mut sweeps = 0;
         while sweeps < rig.solver.rounds && size(wanted, &matrix.rows) > SETTLED * first {
-            change.fill([0.0; MOST]);
-            factor.solve(matrix, wanted, change, || true);
+            factor.solve_anew(matrix, wanted, change, || true);
             for (impulse, change) in impulses.iter_mut().zip(&*change) {
                 (0..MOST).for_each(|r| impulse[r] += change[r]);
             }
@@ -76,11 +74,11 @@ impl Constraints {
         self.multipliers.copy_from_slice(&self.best.1);
         // Ropes do not push and springs have their strength, closed or not.
         self.change_ranges(rig, true);
-        self.follow();
+        self.follow(true);
         let (opening, angle) = self.residuals(rig);
         if !(opening + angle).is_finite() {
             self.multipliers.fill([0.0; MOST]);
-            self.follow();
+            self.follow(true);
             self.residuals(rig);
         }
         let is_far = |open: &(f64, f64)| !(open.0 <= FAR * self.link && open.1 <= FAR);

@@ -74,6 +74,10 @@ pub struct Constraints {
     /// Which bodies have joints.
     jointed: Vec<bool>,
     posed: Vec<bool>,
+    /// Whether any joint is a spring, holds one way only, or can break: what none is need not be looked for.
+    any_soft: bool,
+    any_range: bool,
+    any_breaks: bool,
     /// Mean distance from a joint to the middle of its bodies, twice: what openings are measured by.
     link: f64,
 }
@@ -141,6 +145,17 @@ impl Hold {
         self.frame = [DMat3::from_quat(frames[0].rotation), DMat3::from_quat(frames[1].rotation)];
     }
 
+    /// Puts one of its frames at the end of the step to where it is with its end at `position` and turned like this.
+    #[inline(always)]
+    fn arrive(&mut self, e: usize, position: DVec3, axes: &DMat3) {
+        if self.point {
+            let lever = *axes * self.place[e];
+            (self.end[e].point, self.end[e].lever) = (position + lever, lever);
+            return;
+        }
+        self.end[e] = self.side(e, position, axes);
+    }
+
     /// Where one of its frames is, with its end at `position` and turned like this.
     #[inline(always)]
     fn side(&self, e: usize, position: DVec3, axes: &DMat3) -> Side {
@@ -184,6 +199,9 @@ impl Constraints {
                 }
             }
         }
+        let holds: Vec<Hold> = rig.joints.iter().map(Hold::new).collect();
+        let breaks =
+            |joint: &Joint| joint.holds.most_force.is_finite() || joint.holds.most_torque.is_finite();
         Constraints {
             assembly: Assembly::with(rig.solver.method(), &rig.joints, solids),
             bodies,
@@ -193,9 +211,12 @@ impl Constraints {
             matrix,
             structure,
             before: Vec::with_capacity(solids),
-            movers: Vec::with_capacity(solids),
+            movers: vec![Mover::default(); solids],
             mobility: vec![Mobility::NONE; solids],
-            holds: rig.joints.iter().map(Hold::new).collect(),
+            any_soft: holds.iter().any(|hold| hold.is_soft),
+            any_range: rig.joints.iter().any(|joint| joint.kind.one_sided()),
+            any_breaks: rig.joints.iter().any(breaks),
+            holds,
             softs: vec![[Soft::default(); MOST]; rig.joints.len()],
             rows: vec![Rows::default(); rig.joints.len()],
             multipliers: vec![[0.0; MOST]; rig.joints.len()],
@@ -303,7 +324,9 @@ impl Constraints {
         let c = self;
         c.hold(rig, state, from, to);
         c.set_out(rig, state, h);
-        c.soften(rig, state, drives, h);
+        if c.any_soft {
+            c.soften(rig, state, drives, h);
+        }
         let mut closed = c.close(rig);
         c.cut_short = !closed && rig.solver.limited && c.is_near();
         if c.cut_short {
@@ -382,7 +405,6 @@ impl Constraints {
     #[inline(always)]
     fn set_out(&mut self, rig: &Rig, state: &State, h: f64) {
         self.measure_stretch();
-        self.movers.clear();
         for (i, free) in state.solids.iter().enumerate() {
             let mut late = 0.5;
             if self.jointed[i] {
@@ -393,7 +415,7 @@ impl Constraints {
                 late = (0.5 + LATER * (swing - SWINGS)).clamp(0.5, 1.0);
             }
             let (before, solid) = (&self.before[i], &rig.solids[i]);
-            self.movers.push(Mover::new(before, free, solid, self.yields[i], late, h));
+            self.movers[i] = Mover::new((before, &self.axes[i]), free, solid, self.yields[i], late, h);
         }
     }
 
