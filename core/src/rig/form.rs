@@ -105,6 +105,9 @@ impl Maker<'_> {
                 }),
             };
         };
+        if !mesh.points.iter().all(|p| p.is_finite()) {
+            return Ok(Form::default());
+        }
         let fitted = |p: Primitive| {
             Ok(Form { pieces: vec![piece(&p)], how: format!("{} fitted to the mesh", name(&p)) })
         };
