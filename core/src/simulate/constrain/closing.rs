@@ -141,7 +141,7 @@ impl Constraints {
     /// Moves the bodies by the multipliers there are, if there are any.
     #[inline(always)]
     pub(super) fn follow(&mut self, pulls: bool) {
-        self.forces.fill((DVec3::ZERO, DVec3::ZERO));
+        self.begin_forces();
         if pulls {
             self.structure.spread(&self.rows, &self.multipliers, &mut self.forces);
         }
@@ -149,6 +149,15 @@ impl Constraints {
             mover.follow(*force, *torque);
         }
         self.place_ends();
+    }
+
+    /// No forces yet but those of contacts.
+    #[inline(always)]
+    fn begin_forces(&mut self) {
+        match self.pushed {
+            true => self.forces.copy_from_slice(&self.pushes),
+            false => self.forces.fill((DVec3::ZERO, DVec3::ZERO)),
+        }
     }
 
     /// Takes the rows in the middle between the start and where the bodies are now, and holds them; makes and factors
@@ -318,7 +327,7 @@ impl Constraints {
     /// Forces and torques of the firm joints, at the middle between the start and where the bodies ended, into `forces`.
     #[inline(always)]
     pub(super) fn gather(&mut self, rig: &Rig) {
-        self.forces.fill((DVec3::ZERO, DVec3::ZERO));
+        self.begin_forces();
         for (j, joint) in rig.joints.iter().enumerate() {
             let hold = &self.holds[j];
             if !hold.active || hold.is_soft {

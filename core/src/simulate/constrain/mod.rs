@@ -71,6 +71,9 @@ pub struct Constraints {
     steep: bool,
     /// How bodies gave way to their actuators in the free motion.
     pub yields: Vec<Yield>,
+    /// Forces and torques of contacts on bodies with joints, throughout the step; whether there are any.
+    pub pushes: Vec<(DVec3, DVec3)>,
+    pub pushed: bool,
     /// Which bodies have joints.
     jointed: Vec<bool>,
     posed: Vec<bool>,
@@ -234,6 +237,8 @@ impl Constraints {
             far_open: false,
             steep: false,
             yields: vec![Yield::default(); solids],
+            pushes: vec![(DVec3::ZERO, DVec3::ZERO); solids],
+            pushed: false,
             jointed,
             posed,
             link: if length > 0.0 { 2.0 * length / levers } else { sizes / levers.max(1.0) },
@@ -265,6 +270,9 @@ impl Constraints {
     /// Remembers where the bodies are before they move.
     pub fn begin(&mut self, state: &State) {
         self.clock.start();
+        if std::mem::take(&mut self.pushed) {
+            self.pushes.fill((DVec3::ZERO, DVec3::ZERO));
+        }
         self.before.clear();
         self.before.extend_from_slice(&state.solids);
     }
@@ -451,7 +459,7 @@ const LATER: f64 = 0.25;
 /// What a joint is held to at `time`.
 ///
 /// A target that jumps, or that moves with its body instead of by the clock, has no velocity: it is where it is.
-fn aim(rig: &Rig, joint: &Joint, state: &State, time: f64, end: bool) -> Aim {
+pub fn aim(rig: &Rig, joint: &Joint, state: &State, time: f64, end: bool) -> Aim {
     let mut aim = Aim { rest: joint.rest.at(time), ..Aim::default() };
     if let Kind::Pose(solid) = joint.kind
         && let Some(t) = rig.solids[solid].rotation_target

@@ -30,7 +30,11 @@ impl Touch {
                     }
                     let n = met.normal;
                     let levers = [met.point - a.end.position, met.point - b.end.position];
+                    // What joints move is pushed out by velocities, see `contact`: moving it here would tear them.
                     let yields = |body: &Body, lever: DVec3| {
+                        if body.jointed {
+                            return 0.0;
+                        }
                         let arm = lever.cross(n);
                         body.light + arm.dot(body.lithe * arm)
                     };
@@ -49,6 +53,9 @@ impl Touch {
                     }
                     for (e, sign) in [(0, -1.0), (1, 1.0)] {
                         let body = &mut self.bodies[c.bodies[e] as usize];
+                        if body.jointed {
+                            continue;
+                        }
                         let push = push * sign;
                         let turn = body.lithe * levers[e].cross(push);
                         body.displace(push * body.light, turn);

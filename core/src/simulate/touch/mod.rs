@@ -11,16 +11,18 @@ mod detect;
 mod islands;
 mod row;
 mod solve;
+mod tie;
 
 use super::constrain::Yield;
 use super::{SolidState, State, Workspace};
 use crate::contact::{Bounds, Library, Manifold, Sweep};
-use crate::rig::{Carrier, Rig};
+use crate::rig::{Carrier, Drive, Rig};
 use body::Body;
 use contact::Contact;
 use glam::DVec3;
 use islands::Islands;
 use row::{Group, Moved, Row};
+use tie::Tie;
 
 /// A point at which something bore on something else in the last step.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -86,6 +88,11 @@ pub struct Touch {
     order: Vec<(u32, u32)>,
     groups: Vec<Group>,
     rows: Vec<Row>,
+    /// Joints by island, and their rows in one.
+    joints: Vec<(u32, u32)>,
+    ties: Vec<Tie>,
+    /// Which solids have joints.
+    jointed: Vec<bool>,
     moved: Vec<Moved>,
     /// Number of a body in its island, and the bodies of all islands one after the other.
     local: Vec<u32>,
@@ -99,6 +106,10 @@ pub struct Touch {
 /// What does not change while contacts are solved.
 struct World<'a> {
     rig: &'a Rig,
+    state: &'a State,
+    drives: &'a [Drive],
+    from: f64,
+    to: f64,
     h: f64,
 }
 
@@ -134,6 +145,12 @@ impl Touch {
                 (c.place.position + c.place.rotation * ball.center()).length() + ball.radius()
             }
         };
+        let mut jointed = vec![false; solids];
+        for end in rig.joints.iter().flat_map(|j| j.ends) {
+            if let crate::joint::End::Solid(s) = end {
+                jointed[s] = true;
+            }
+        }
         let mut sizes = vec![f64::INFINITY; bodies];
         for (c, &b) in all.iter().zip(&body_of) {
             let size = &mut sizes[b as usize];
@@ -158,6 +175,9 @@ impl Touch {
             order: Vec::new(),
             groups: Vec::new(),
             rows: Vec::new(),
+            joints: Vec::new(),
+            ties: Vec::new(),
+            jointed,
             moved: Vec::new(),
             local: vec![u32::MAX; bodies],
             members: Vec::new(),
@@ -195,10 +215,10 @@ pub fn touch(
     if h <= 0.0 {
         return true;
     }
-    let world = World { rig, h };
+    let world = World { rig, state, drives: &work.drives, from, to, h };
     t.bodies.clear();
     for (i, solid) in rig.solids.iter().enumerate() {
-        t.bodies.push(Body::solid(solid, &t.before[i], &state.solids[i], &t.yields[i], h));
+        t.bodies.push(Body::solid(solid, &t.before[i], &state.solids[i], &t.yields[i], t.jointed[i], h));
     }
     for &path in &t.keyed {
         t.bodies.push(Body::keyed(rig, path, from, to, h));
@@ -230,5 +250,8 @@ pub fn touch(
     }
     let deepest = t.push_apart();
     t.arrive(state, (from, to), h);
+    if let Some(c) = &mut work.constraints {
+        t.hand_over(c, h);
+    }
     deepest
 }
