@@ -22,6 +22,9 @@ const FAR: f64 = 2e-3;
 /// Corrections, the first with the matrix there is; a third only if there is time.
 const CORRECTIONS: usize = 3;
 
+/// Rounds of closing after contacts have moved bodies.
+const CLOSINGS: usize = 4;
+
 /// The largest turn of one correction (rad): beyond it the linearisation says nothing.
 const LARGEST_TURN_RAD: f64 = 0.8;
 
@@ -109,6 +112,26 @@ impl Constraints {
         self.residuals(rig);
     }
 
+    /// Closes joints whose bodies contacts have moved, without velocities. Springs and ends of ranges stay as they are.
+    pub fn close_places(&mut self, rig: &Rig, state: &mut State) {
+        self.follow_places(state);
+        for _ in 0..CLOSINGS {
+            let (opening, angle) = self.residuals(rig);
+            if opening <= super::CLOSED * self.link && angle <= super::CLOSED {
+                return;
+            }
+            self.take_rows(rig, state);
+            for (j, joint) in rig.joints.iter().enumerate() {
+                if self.holds[j].is_soft || joint.kind.one_sided() && self.wanted[j][0] > 0.0 {
+                    self.wanted[j] = [0.0; MOST];
+                }
+            }
+            self.solve_rates(rig);
+            self.shift(state);
+        }
+        self.residuals(rig);
+    }
+
     /// Rows and matrix where the bodies are now, without springs.
     fn take_rows(&mut self, rig: &Rig, state: &State) {
         for (j, joint) in rig.joints.iter().enumerate() {
@@ -139,7 +162,14 @@ impl Constraints {
                 s.position += moved * share;
                 s.orientation = (rotation::exp(turned * share) * s.orientation).normalize();
             }
-            self.axes[i] = DMat3::from_quat(s.orientation);
+        }
+        self.follow_places(state);
+    }
+
+    /// Has the joints' frames be where the bodies are.
+    fn follow_places(&mut self, state: &State) {
+        for (axes, s) in self.axes.iter_mut().zip(&state.solids) {
+            *axes = DMat3::from_quat(s.orientation);
         }
         for (j, hold) in self.holds.iter_mut().enumerate() {
             for e in 0..2 {

@@ -56,10 +56,6 @@ const BOUNCES: f64 = 2.0;
 /// What rests on others is nearer to them, and moves less against them in a step, than this share of the smaller thing.
 const LIES: f64 = 2e-3;
 
-/// Overlaps up to this share of the smaller thing stay; of the rest, this share is left behind in a step.
-const ALLOWED: f64 = 2e-5;
-const OUT: f64 = 0.3;
-
 /// What is wanted of surfaces that cross so, with speeds of parting at the start and, without contact, at the end.
 pub fn crossing(when: &Crossing, [v0, v1]: [f64; 2], bounce: f64, h: f64) -> Wanted {
     let [g0, g1] = when.gaps;
@@ -183,7 +179,6 @@ impl Contact {
         let n = self.axes[0];
         let rests = a.rests || b.rests;
         let manifold = self.manifold;
-        let size = self.size;
         let alone = a.light == 0.0 || b.light == 0.0;
         let near_by = 10.0 * LIES * self.size;
         for (spot, point) in self.spots_mut().iter_mut().zip(manifold.points()) {
@@ -195,11 +190,6 @@ impl Contact {
                 // What is keyed takes along by how far it goes.
                 let lag = |body: &Body, lever: DVec3| n.dot(body.drift.at(lever) - body.free.at(lever));
                 wanted.speed += lag(b, near[1]) - lag(a, near[0]);
-            }
-            if (a.jointed || b.jointed) && wanted.met.is_some() {
-                // Joints are closed wherever contacts put their bodies, but do not keep these apart: velocities do.
-                let over = -spot.when.gaps[0] - ALLOWED * size;
-                wanted.speed = wanted.speed.max(OUT * over / h);
             }
             // Where the point is when the impulse acts, and from where each body feels it: what goes by its last velocity
             // from where it was at the start. So angular momentum is kept to the digit.

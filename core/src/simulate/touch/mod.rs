@@ -255,3 +255,11 @@ pub fn touch(
     }
     deepest
 }
+
+/// Has bodies with joints, which are closed now, keep out of what they touch. Returns whether that worked.
+pub fn settle(rig: &Rig, state: &mut State, work: &mut Workspace) -> bool {
+    match (&mut work.touch, &mut work.constraints) {
+        (Some(t), Some(c)) => t.push_jointed(rig, state, c),
+        _ => true,
+    }
+}
