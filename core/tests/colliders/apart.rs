@@ -64,6 +64,16 @@ fn joined_and_ignored_pairs_are_apart() {
     let made = stage.compile().unwrap();
     assert_eq!(touching(&made), [(0, 2), (0, 3), (1, 2), (1, 3), (2, 4), (3, 4)]);
     assert!(made.rig.colliders.apart.is_sorted());
+    // What is carried can be ignored alone.
+    stage.setup.bodies[2].contact.ignores = vec!["Horn".into()];
+    assert_eq!(touching(&stage.compile().unwrap()), [(0, 2), (0, 3), (1, 2), (1, 3), (3, 4)]);
+    // What hangs on a ceiling does not touch a thing on it.
+    let ceiling = stage.node("Ceiling", None, DVec3::Y * 9.0, None);
+    stage.node("Beam", Some(ceiling), DVec3::ZERO, Some(block(DVec3::ONE)));
+    stage.body("Beam", Behaviour::Static, Shape::Auto {});
+    stage.setup.joints.push(Joint::new(JointKind::Universal, ["Ceiling", "Box 3"]));
+    let made = stage.compile().unwrap();
+    assert!(!made.rig.colliders.may_touch(3, 5) && made.rig.colliders.may_touch(2, 5));
 }
 
 #[test]

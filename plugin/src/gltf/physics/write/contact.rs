@@ -6,6 +6,14 @@ use serde_json::{Value, json};
 use sinew_core::setup::Contact;
 
 impl Writer<'_> {
+    /// How a body touches, said so that it need not be told what else the set-up says.
+    pub(super) fn contact_of(&self, node: usize, body: usize) -> Contact {
+        let mut contact = self.setup.bodies[body].contact.clone();
+        let touches = self.rig.colliders.all.iter().any(|c| c.node == node);
+        contact.collide = (!touches).then_some(false);
+        contact
+    }
+
     /// Adds to a collider what it is made of and what it touches.
     pub(super) fn contact(&mut self, contact: &Contact, collider: &mut Value) {
         let family = self.dialect.extension();

@@ -182,7 +182,7 @@ impl Writer<'_> {
 
     /// Gravity, where the file has a place for it.
     fn world(&mut self) {
-        let World { gravity: wanted, gravity_scale, metres_per_unit, fields, time_scale, collisions, .. } =
+        let World { gravity: wanted, gravity_scale, metres_per_unit, fields, time_scale, .. } =
             &self.setup.world;
         for (what, there) in [
             ("wind and drag are left out", !fields.is_empty()),
@@ -191,7 +191,6 @@ impl Writer<'_> {
                 *gravity_scale != Keyable::Constant(1.0),
             ),
             ("`time_scale` is left out", *time_scale != Keyable::Constant(1.0)),
-            ("`collisions` are left out: what has a collider touches", !*collisions),
         ] {
             if there {
                 self.notes.add(what, "the world".into());

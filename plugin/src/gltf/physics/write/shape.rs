@@ -22,7 +22,8 @@ impl Writer<'_> {
             let wanted = &self.setup.bodies[*body];
             let is_guess = fitted(&wanted.shape) && self.mesh(*node).is_none();
             let read = bodies.get(self.reader.reference(*node).as_str());
-            let is_same = |b: &&&Body| b.shape == wanted.shape && b.contact == wanted.contact;
+            let contact = self.contact_of(*node, *body);
+            let is_same = |b: &&&Body| b.shape == wanted.shape && b.contact == contact;
             (!is_guess && read.filter(is_same).is_some()).then_some(*node)
         };
         let kept: HashSet<usize> = mine.iter().filter_map(is_kept).collect();
@@ -96,11 +97,8 @@ impl Writer<'_> {
 
     /// Writes the shape of a body.
     pub(super) fn shape(&mut self, node: usize, body: usize) {
-        let Body { shape, contact, .. } = self.setup.bodies[body].clone();
-        let mut contact = contact;
-        if !self.rig.colliders.all.iter().any(|c| c.node == node) && self.setup.world.collisions {
-            contact.collide = Some(false);
-        }
+        let shape = self.setup.bodies[body].shape.clone();
+        let contact = self.contact_of(node, body);
         self.note_contact(node, &contact);
         self.shape_at(node, &shape, &Placement::IDENTITY, &contact);
     }
