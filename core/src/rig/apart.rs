@@ -68,21 +68,20 @@ impl Compiler<'_> {
         }
         colliders.apart = pairs.into_iter().collect();
         let inside = self.overlapping(colliders);
-        colliders.apart.extend(inside.keys());
-        colliders.apart.sort_unstable();
+        colliders.inside = inside.keys().copied().collect();
         // Limbs and lids are made to be in what they hang on.
         let inside: Vec<((usize, usize), f64)> =
             inside.into_iter().filter(|((a, b), _)| !hangs(*a, *b) && !hangs(*b, *a)).collect();
         for ((a, b), depth) in inside.iter().take(MOST_NAMED) {
             let (a, b) = (self.scene.label(*a), self.scene.label(*b));
             self.warnings.push(format!(
-                "{a} and {b} overlap at the first frame by {depth:.3} and pass through each other; move them apart, or write one into the other's \"ignores\" if that is meant"
+                "{a} and {b} overlap at the first frame by {depth:.3} and pass through each other until they have come apart; move them, or write one into the other's \"ignores\" if that is meant"
             ));
         }
         if inside.len() > MOST_NAMED {
             let more = inside.len() - MOST_NAMED;
             self.warnings
-                .push(format!("{more} more pairs overlap at the first frame and pass through each other"));
+                .push(format!("{more} more pairs overlap at the first frame and pass through each other until they have come apart"));
         }
         Ok(())
     }

@@ -83,7 +83,7 @@ impl Compiler<'_> {
                 });
             }
         }
-        let mut colliders = Colliders { all, apart: Vec::new() };
+        let mut colliders = Colliders { all, ..Colliders::default() };
         self.keep_apart(&mut colliders, bodies)?;
         Ok((colliders, notes))
     }

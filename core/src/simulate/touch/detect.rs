@@ -41,6 +41,8 @@ impl Touch {
         };
         self.sweep.pairs(&self.bounds, may, &mut self.pairs);
         self.contacts.clear();
+        self.overlaps.clear();
+        self.overlaps.resize(colliders.inside.len(), false);
         let pairs = std::mem::take(&mut self.pairs);
         for &(a, b) in &pairs {
             self.pair(world, [a, b]);
@@ -97,6 +99,13 @@ impl Touch {
         let first = (&of[0].geometry, &placed[0]);
         near(first, (&of[1].geometry, &placed[1]), reach, &mut self.library, &mut self.found);
         let bounces = of[0].material.bounce.max(of[1].material.bounce) > 0.0;
+        if let Some(k) = world.rig.colliders.inside(pair[0] as usize, pair[1] as usize)
+            && !world.state.parted[k]
+        {
+            let over = |m: &Manifold| m.points().iter().any(|p| m.meet(p, &placed[0], &placed[1]).gap < 0.0);
+            self.overlaps[k] |= self.found.iter().any(over);
+            return;
+        }
         for manifold in &self.found {
             let whole = in_bodies(manifold, of);
             let mut kept = Manifold::new(whole.normal, whole.facing);

@@ -81,6 +81,8 @@ pub struct Touch {
     found: Vec<Manifold>,
     library: Library,
     contacts: Vec<Contact>,
+    /// Which of the pairs that were inside each other at the start still are.
+    overlaps: Vec<bool>,
     /// What bounced once in this step would do so again.
     bounced: bool,
     islands: Islands,
@@ -170,6 +172,7 @@ impl Touch {
             found: Vec::new(),
             library: Library::default(),
             contacts: Vec::new(),
+            overlaps: Vec::new(),
             bounced: false,
             islands: Islands::default(),
             order: Vec::new(),

@@ -233,6 +233,9 @@ impl Touch {
                 s.momentum += self.twists[i] * body.held + self.spares[i];
             }
         }
+        for (parted, over) in state.parted.iter_mut().zip(&self.overlaps) {
+            *parted |= !over;
+        }
         self.strike(state, (from, to));
         state.touched.clear();
         for c in &self.contacts {
