@@ -6,14 +6,17 @@
 //! coating is stiff beyond measure and gives way nowhere.
 //!
 //! [`field`] is the distance and where it grows; [`patch`] cuts the surface between two colliders into a few spots
-//! whose forces add up to the pressure's.
+//! whose forces add up to the pressure's; [`deform`] moves the vertices of a mesh to it, with a bulge around it that
+//! keeps the volume.
 
+mod deform;
 mod field;
 mod line;
 mod patch;
 mod polygon;
 mod slices;
 
+pub use deform::{Placed, deform};
 pub use field::{Field, field};
 pub use patch::{Spot, force, patch};
 

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
 mod forces;
+mod surfaces;
 
 use glam::{DQuat, DVec3};
 use sinew_core::rig::{Carrier, Coating, Collider, Material};
