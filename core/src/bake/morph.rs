@@ -204,12 +204,18 @@ pub fn keys(mixed: &Mixed, times: &[f64], tolerance: f64) -> Vec<usize> {
 mod tests {
     use super::*;
 
-    /// A few shapes mixed in many ways.
+    /// A few shapes, each smaller than the one before, mixed in many ways.
     fn rows(shapes: usize, rows: usize, vertices: usize) -> Vec<Vec<DVec3>> {
         let wave = |a: usize, b: usize| libm::sin((a * 37 + b * 11 + a * b * 5) as f64);
         let shape = |s: usize, v: usize| DVec3::new(wave(s, v), wave(s + 9, v), wave(s, v + 70));
         (0..rows)
-            .map(|r| (0..vertices).map(|v| (0..shapes).map(|s| shape(s, v) * wave(s + 3, r)).sum()).collect())
+            .map(|r| {
+                (0..vertices)
+                    .map(|v| {
+                        (0..shapes).map(|s| shape(s, v) * wave(s + 3, r) * libm::pow(0.6, s as f64)).sum()
+                    })
+                    .collect()
+            })
             .collect()
     }
 
@@ -234,7 +240,7 @@ mod tests {
         let rows = rows(12, 60, 50);
         let count = |t: f64| mix(&rows, t).targets.len();
         assert_eq!(count(1e-9), 12);
-        assert!(count(2.0) < 12 && count(2.0) > 0 && count(100.0) == 0);
+        assert!(count(0.2) < 12 && count(0.2) > 0 && count(100.0) == 0);
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! Elastic coatings: forces against closed forms, and surfaces that meet.
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
+mod baking;
 mod forces;
+mod mesh;
 mod surfaces;
 
 use glam::{DQuat, DVec3};
