@@ -59,12 +59,17 @@ impl<'a> Lines<'a> {
         Lines { a: seen(a, pose_a, 1.0, of_a), b: seen(b, pose_b, -1.0, of_b) }
     }
 
-    /// Where, along the line at `(x, y)`, b begins and a ends: they overlap in between. `None` where the line
-    /// misses one of them or there is air between the two.
-    pub fn overlap(&self, x: f64, y: f64) -> Option<(f64, f64)> {
+    /// Where, along the line at `(x, y)`, b begins and a ends: they overlap in between, or there is air if it is the
+    /// other way round. `None` where the line misses one of them.
+    pub fn ends(&self, x: f64, y: f64) -> Option<(f64, f64)> {
         let (_, a_ends) = self.a.span(x, y)?;
         let (b_begins, _) = self.b.span(x, y)?;
-        (a_ends > b_begins).then_some((b_begins, a_ends))
+        Some((b_begins, a_ends))
+    }
+
+    /// As [`Self::ends`], where they overlap.
+    pub fn overlap(&self, x: f64, y: f64) -> Option<(f64, f64)> {
+        self.ends(x, y).filter(|e| e.1 > e.0)
     }
 
     /// How far from the origin, across the lines, the smaller shape can be at most.

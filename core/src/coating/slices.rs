@@ -4,9 +4,9 @@
 //! axis; the depth over a slice of a round shape is close to a parabola. Three points per slice and three slices per
 //! panel (Gauss and Legendre) integrate it: to 0.1 % for the cap of a ball, to 0.5 % for a disc of even depth.
 
-use super::field_in_world;
 use super::line::Lines;
 use super::patch::{Layers, Spot};
+use super::{Field, field_in_world};
 use crate::rig::Collider;
 use crate::scene::Placement;
 use crate::shape::Geometry;
@@ -18,8 +18,11 @@ use parry3d_f64::query;
 const GAUSS: [(f64, f64); 3] =
     [(0.112_701_665_379_258_3, 5.0 / 18.0), (0.5, 8.0 / 18.0), (0.887_298_334_620_741_7, 5.0 / 18.0)];
 
-/// Halvings of an interval until its end is known: to 2e-10 of the shape.
-const HALVINGS: usize = 33;
+/// How well a rim is known, as a share of the shapes' reach.
+const ENOUGH: f64 = 1e-10;
+
+/// Halvings until it is.
+const HALVINGS: usize = 34;
 
 /// Rounds of the search for the ends of a region at most. One that is the same on both sides of its axis takes one.
 const ROUNDS: usize = 8;
@@ -80,7 +83,14 @@ fn meeting(a: Placed<'_>, b: Placed<'_>) -> Option<(DVec3, DVec3)> {
             let normal = a.1.rotation * plane.normal;
             Some((normal, lowest(b, -normal)?))
         }
-        (Ball(_), _) | (_, HalfSpace(_)) => meeting(b, a).map(|(normal, point)| (-normal, point)),
+        (_, Capsule(c)) => {
+            let axis = [c.segment.a, c.segment.b].map(|e| b.1.position + b.1.rotation * e);
+            let (f, point) = deepest_on(axis, |p| field_in_world(a.0, a.1, p));
+            (f.distance < c.radius).then_some((f.gradient, point))
+        }
+        (Ball(_) | Capsule(_), _) | (_, HalfSpace(_)) => {
+            meeting(b, a).map(|(normal, point)| (-normal, point))
+        }
         _ => {
             let pose = |p: &Placement| {
                 let r = p.rotation;
@@ -105,6 +115,26 @@ fn lowest((collider, pose): Placed<'_>, way: DVec3) -> Option<DVec3> {
         other => other.shape().as_support_map()?.local_support_point(local),
     };
     Some(pose.position + pose.rotation * point)
+}
+
+/// The point of a line segment that is deepest in a convex shape: the distance is convex along it, so that two points
+/// say on which side of one of them the deepest is. Where it lies flat, its middle.
+fn deepest_on(ends: [DVec3; 2], field: impl Fn(DVec3) -> Field) -> (Field, DVec3) {
+    let at = |t: f64| ends[0].lerp(ends[1], t);
+    let (mut low, mut high) = (0.0, 1.0);
+    let even = 1e-9 * (ends[1] - ends[0]).length();
+    while high - low > 1e-7 {
+        let third = (high - low) / 3.0;
+        let (p, q) = (field(at(low + third)).distance, field(at(high - third)).distance);
+        if p < q + even {
+            high -= third;
+        }
+        if q < p + even {
+            low += third;
+        }
+    }
+    let point = at(0.5 * (low + high));
+    (field(point), point)
 }
 
 /// The nearest points of two line segments.
@@ -176,18 +206,42 @@ fn inside(
 }
 
 /// How far it is from a place inside the region to its rim, at most `reach`.
+///
+/// Where both shapes are met the depth is continuous, and its zero is found by the Illinois rule; where a line passes
+/// a shape by there is no depth, and the interval is halved.
 fn rim(lines: &Lines<'_>, from: (f64, f64), way: (f64, f64), reach: f64) -> f64 {
-    let is_inside = |t: f64| lines.overlap(from.0 + way.0 * t, from.1 + way.1 * t).is_some();
-    if is_inside(reach) {
+    let depth = |t: f64| lines.ends(from.0 + way.0 * t, from.1 + way.1 * t).map(|e| e.1 - e.0);
+    let (mut near, mut far) = (0.0, reach);
+    let Some(mut deep) = depth(near).filter(|d| *d > 0.0) else { return 0.0 };
+    let mut air = depth(far);
+    if air.is_some_and(|d| d > 0.0) {
         return reach;
     }
-    let (mut near, mut far) = (0.0, reach);
-    for _ in 0..HALVINGS {
-        let half = 0.5 * (near + far);
-        if is_inside(half) {
-            near = half;
-        } else {
-            far = half;
+    let mut side = 0;
+    for _ in 0..2 * HALVINGS {
+        let t = match air {
+            Some(air) if air.is_finite() => near + (far - near) * (deep / (deep - air)),
+            _ => 0.5 * (near + far),
+        };
+        let found = depth(t);
+        match found {
+            Some(d) if d > 0.0 => {
+                (near, deep) = (t, d);
+                if side == 1 {
+                    air = air.map(|a| 0.5 * a);
+                }
+                side = 1;
+            }
+            _ => {
+                (far, air) = (t, found);
+                if side == -1 {
+                    deep *= 0.5;
+                }
+                side = -1;
+            }
+        }
+        if far - near < ENOUGH * reach || found.is_some_and(|d| d.abs() < 1e-3 * ENOUGH * reach) {
+            return t;
         }
     }
     0.5 * (near + far)
