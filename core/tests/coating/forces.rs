@@ -237,11 +237,11 @@ fn slanted_contacts_press_with_the_volume_they_share() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig { cases: 1000, max_global_rejects: 100_000, ..ProptestConfig::default() })]
     /// A small move changes force and moment by little, wherever it begins: nothing pops.
     #[test]
     fn forces_change_smoothly(
-        kind_a in 0..4usize, kind_b in 0..4usize,
+        kind_a in 0..4usize, kind_b in 0..3usize,
         x in -0.4..0.4, y in 0.5..0.75, z in -0.4..0.4, p in -1.0..1.0, q in -1.0..1.0, r in -1.0..1.0,
     ) {
         let shape = |kind: usize| match kind {
@@ -250,16 +250,17 @@ proptest! {
             2 => Geometry::capsule(0.3, 0.3),
             _ => Geometry::half_space(),
         };
-        prop_assume!(kind_b != 3);
         let (a, b) = (collider(shape(kind_a), Some(STIFFNESS)), collider(shape(kind_b), Some(STIFFNESS)));
         let pose = |e: f64| turned(
             DVec3::new(x + e, y + 0.7 * e, z - 0.4 * e),
             DQuat::from_rotation_x(p + e) * DQuat::from_rotation_y(q) * DQuat::from_rotation_z(r),
         );
-        let pressed = |e: f64| force(&spots((&a, Placement::IDENTITY), (&b, pose(e))), DVec3::ZERO);
-        let (before, after) = (pressed(0.0), pressed(1e-6));
-        // The whole force is up to k times 0.1 cubic units; a millionth of the size may change it by some ten of that.
+        let pressed = |e: f64| spots((&a, Placement::IDENTITY), (&b, pose(e)));
+        // Deeper than a layer can be, the nearest way out is a matter of chance.
+        prop_assume!(pressed(0.0).iter().all(|s| s.depth < 0.2));
+        let (before, after) = (force(&pressed(0.0), DVec3::ZERO), force(&pressed(1e-6), DVec3::ZERO));
+        // Areas are below one: a millionth of a move is worth about a millionth of the stiffness.
         let jump = (after.0 - before.0).length() + (after.1 - before.1).length();
-        prop_assert!(jump < 5e-5 * STIFFNESS, "{kind_a} {kind_b}: {jump}");
+        prop_assert!(jump < 1e-5 * STIFFNESS, "{kind_a} {kind_b}: {jump}");
     }
 }
