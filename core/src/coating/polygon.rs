@@ -92,6 +92,7 @@ impl Polygon {
 struct Flat {
     faces: [Polygon; 6],
     count: usize,
+    center: DVec3,
     endless: bool,
 }
 
@@ -110,7 +111,7 @@ impl Flat {
                     let center = pose.position + normal * half[axis];
                     *face = Polygon::rectangle(center, axes[i] * half[i], axes[j] * half[j] * side, normal);
                 }
-                Some(Flat { faces, count: 6, endless: false })
+                Some(Flat { faces, count: 6, center: pose.position, endless: false })
             }
             Geometry::HalfSpace(plane) => {
                 let normal = pose.rotation * plane.normal;
@@ -119,7 +120,7 @@ impl Flat {
                 // x, y, normal must be right-handed for the corners to go round the same way as a box's.
                 let y = if x.cross(y).dot(normal) < 0.0 { -y } else { y };
                 faces[0] = Polygon::rectangle(center, x * near.1, y * near.1, normal);
-                Some(Flat { faces, count: 1, endless: true })
+                Some(Flat { faces, count: 1, center, endless: true })
             }
             _ => None,
         }
@@ -238,7 +239,9 @@ fn overlap(a: &Flat, b: &Flat, slack: f64) -> Option<(Bounds, DVec3)> {
         (_, true) => -b.faces[0].normal,
         _ => leans[0].toward() - leans[1].toward(),
     };
-    (bounds.count > 0).then_some((bounds, normal.try_normalize()?))
+    // One inside the other looks nowhere: then away from its middle.
+    let normal = normal.try_normalize().or_else(|| (b.center - a.center).try_normalize())?;
+    (bounds.count > 0).then_some((bounds, normal))
 }
 
 /// Which way the faces of one solid look that bound the overlap.
