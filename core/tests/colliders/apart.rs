@@ -23,7 +23,10 @@ fn names(of: &[&str]) -> Vec<String> {
 fn touching(made: &Compiled) -> Vec<(usize, usize)> {
     let colliders = &made.rig.colliders;
     let all = |a: usize| (a + 1..colliders.all.len()).map(move |b| (a, b));
-    (0..colliders.all.len()).flat_map(all).filter(|(a, b)| colliders.may_touch(*a, *b)).collect()
+    (0..colliders.all.len())
+        .flat_map(all)
+        .filter(|(a, b)| colliders.may_touch(*a, *b) && colliders.inside(*a, *b).is_none())
+        .collect()
 }
 
 #[test]

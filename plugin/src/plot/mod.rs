@@ -7,10 +7,13 @@
 
 mod moments;
 mod panel;
+mod section;
 mod skeleton;
 mod svg;
 mod ticks;
 mod track;
+
+pub use section::{Outline, draw_sections};
 
 use panel::Panel;
 use sinew_core::motion::Motion;

@@ -13,7 +13,7 @@ const ALLOWED: f64 = 2e-5;
 /// A step that leaves more than this share is too long.
 const TOO_DEEP: f64 = 0.02;
 
-const MOST_SWEEPS: usize = 8;
+const MOST_SWEEPS: usize = 20;
 
 /// Rounds of pushing bodies with joints out and closing these again.
 const MOST_ROUNDS: usize = 4;

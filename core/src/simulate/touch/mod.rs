@@ -81,6 +81,8 @@ pub struct Touch {
     found: Vec<Manifold>,
     library: Library,
     contacts: Vec<Contact>,
+    /// Manifolds at the end of a pass that it had not known of, by pair.
+    extras: Vec<([u32; 2], Manifold)>,
     /// Which of the pairs that were inside each other at the start still are.
     overlaps: Vec<bool>,
     /// What bounced once in this step would do so again.
@@ -172,6 +174,7 @@ impl Touch {
             found: Vec::new(),
             library: Library::default(),
             contacts: Vec::new(),
+            extras: Vec::new(),
             overlaps: Vec::new(),
             bounced: false,
             islands: Islands::default(),
@@ -228,6 +231,7 @@ pub fn touch(
     }
     t.bodies.push(Body::STILL);
     t.bounced = false;
+    t.extras.clear();
     let mut passes = 0;
     loop {
         t.detect(&world);
@@ -240,7 +244,8 @@ pub fn touch(
         if !whatever && t.stopped_short(&world) {
             return false;
         }
-        if !t.strayed() {
+        let overlooks = t.overlooks(&world);
+        if !t.strayed() && !overlooks {
             break;
         }
         passes += 1;

@@ -17,7 +17,7 @@ const KNOWN: f64 = 0.1;
 const SETTLED: f64 = 1e-6;
 /// ...or after so many visits in all, but not before a few sweeps.
 const MOST_VISITS: usize = 30_000;
-const LEAST_SWEEPS: usize = 10;
+const LEAST_SWEEPS: usize = 20;
 const MOST_SWEEPS: usize = 500;
 
 /// A bounce that would carry a thing by this share of its size within a step is one that is seen.
