@@ -40,10 +40,7 @@ fn measure(directory: &Path) -> std::io::Result<()> {
             let Some(poses) = row.get("poses").and_then(Value::as_str) else { continue };
             let Some(pile) = piles.iter().find(|p| row["scene"] == p.name) else { continue };
             let watch = watched(pile, &std::fs::read(directory.join(poses))?);
-            row.insert("deepest".into(), watch.deepest.into());
-            row.insert("deepest_run".into(), watch.worst.into());
-            row.insert("speed".into(), watch.speed.into());
-            row.insert("lost".into(), watch.lost.into());
+            row.extend(watch.figures().map(|(key, figure)| (key.into(), figure)));
             row.remove("poses");
         }
         std::fs::write(&file, rows.to_string())?;

@@ -143,8 +143,9 @@ def heap(iterations):
                 shapes[kind] = shaped(body["shape"])
             made.append(bullet.createMultiBody(body["mass"], shapes[kind], -1, body["pos"], xyzw(body["quat"]),
                                                useMaximalCoordinates=1))
-            bullet.changeDynamics(made[-1], -1, localInertiaDiagonal=body["inertia"], linearDamping=0, angularDamping=0,
-                                  **rubs)
+            # Without the mass, bodies of this kind would lose it to the inertia.
+            bullet.changeDynamics(made[-1], -1, mass=body["mass"], localInertiaDiagonal=body["inertia"],
+                                  linearDamping=0, angularDamping=0, **rubs)
         return made
 
     def places(world):

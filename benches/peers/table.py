@@ -99,10 +99,10 @@ table("Nets shaken for ten seconds, per step of 1/60 s",
 table("Chains swung, per frame of 1/24 s", [("swung_%d" % n, "%d links" % n) for n in (9, 100)],
       [ms, worst, times, gap, early])
 
-deep = lambda key: lambda r, s: length(r.get(key))
+deep = lambda key: lambda r, s: "%d lost" % r["lost"] if r.get("lost") else length(r.get(key))
 piled = [("ms, settled", ms[1]), times, ("ms, falling", lambda r, s: short(r["falling_ms"])),
-         ("times Sinew's", lambda r, s: ratio(r, s, "falling_ms")), worst, ("deepest at the end", deep("deepest")),
-         ("deepest of all", deep("deepest_run")), ("fastest at the end, m/s", lambda r, s: short(r.get("speed")))]
+         ("times Sinew's", lambda r, s: ratio(r, s, "falling_ms")), worst, ("deepest, settled", deep("deepest_settled")),
+         ("deepest of all", deep("deepest_run")), ("still moves, settled, m/s", lambda r, s: short(r.get("rms_speed")))]
 table("A pile of 1500, per step of 1/60 s", [("pile", "1000 balls, 500 cubes")], piled)
 table("64 heaps of 20 cubes, per step of 1/60 s", [("islands", "1280 cubes")], piled)
 

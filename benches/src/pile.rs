@@ -47,6 +47,8 @@ pub struct Pile {
     pub bodies: Vec<(NeutralBody, Form)>,
     /// Boxes that stand still: half sides and centre, m.
     pub walls: Vec<(DVec3, DVec3)>,
+    /// How far from the middle they should stay along x and y, m.
+    pub room: f64,
 }
 
 /// Adds a ball or a cube of 1 kg, up to 2 cm off its place, a cube up to 0.3 rad about each axis: wherever it overlaps no
@@ -100,6 +102,7 @@ pub fn pile(balls: usize, cubes: usize) -> Pile {
         dt: 1.0 / 60.0,
         bodies,
         walls: vec![floor(20.0), along(w + 0.5), along(-w - 0.5), across(w + 0.5), across(-w - 0.5)],
+        room: w,
     }
 }
 
@@ -116,7 +119,8 @@ pub fn islands(side: usize) -> Pile {
             put(&mut bodies, &mut scatter, false, at + place + DVec3::Z * 0.3);
         }
     }
-    Pile { name: "islands", dt: 1.0 / 60.0, bodies, walls: vec![floor(4.0 * side as f64)] }
+    let room = 4.0 * side as f64;
+    Pile { name: "islands", dt: 1.0 / 60.0, bodies, walls: vec![floor(room)], room }
 }
 
 /// Every pile.
