@@ -1,4 +1,5 @@
-//! Sinew on the neutral scenes: chains released, nets put together and shaken, a chain swung, piles dropped. One thread.
+//! Sinew on the neutral scenes: chains released, nets put together and shaken, a chain swung, piles dropped. One
+//! thread.
 //!
 //! `cargo bench -p sinew-benches --bench neutral` prints a line for each; with a file's name after `--`, the same as
 //! JSON for the table beside other engines (`benches/peers`). Words after that choose: `chains`, `energy`,

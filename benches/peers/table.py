@@ -1,5 +1,5 @@
-"""Markdown of the results: table.py RESULTS [PAGE.md]. With a page, also puts it between the page's two markers; sections
-without results stay there as they are."""
+"""Markdown of the results: table.py RESULTS [PAGE.md]. With a page, also puts it between the page's two markers;
+sections without results stay there as they are."""
 import glob
 import json
 import math
@@ -101,8 +101,9 @@ table("Chains swung, per frame of 1/24 s", [("swung_%d" % n, "%d links" % n) for
 
 deep = lambda key: lambda r, s: "%d lost" % r["lost"] if r.get("lost") else length(r.get(key))
 piled = [("ms, settled", ms[1]), times, ("ms, falling", lambda r, s: short(r["falling_ms"])),
-         ("times Sinew's", lambda r, s: ratio(r, s, "falling_ms")), worst, ("deepest, settled", deep("deepest_settled")),
-         ("deepest of all", deep("deepest_run")), ("still moves, settled, m/s", lambda r, s: short(r.get("rms_speed")))]
+         ("times Sinew's", lambda r, s: ratio(r, s, "falling_ms")), worst,
+         ("deepest, settled", deep("deepest_settled")), ("deepest of all", deep("deepest_run")),
+         ("still moves, settled, m/s", lambda r, s: short(r.get("rms_speed")))]
 table("A pile of 1500, per step of 1/60 s", [("pile", "1000 balls, 500 cubes")], piled)
 table("64 heaps of 20 cubes, per step of 1/60 s", [("islands", "1280 cubes")], piled)
 

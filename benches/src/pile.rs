@@ -51,8 +51,8 @@ pub struct Pile {
     pub room: f64,
 }
 
-/// Adds a ball or a cube of 1 kg, up to 2 cm off its place, a cube up to 0.3 rad about each axis: wherever it overlaps no
-/// other.
+/// Adds a ball or a cube of 1 kg, up to 2 cm off its place, a cube up to 0.3 rad about each axis: wherever it
+/// overlaps no other.
 fn put(bodies: &mut Vec<(NeutralBody, Form)>, scatter: &mut Scatter, ball: bool, place: DVec3) {
     let half = DVec3::splat(HALF);
     let (inertia, form) = match ball {
@@ -106,8 +106,8 @@ pub fn pile(balls: usize, cubes: usize) -> Pile {
     }
 }
 
-/// `side` x `side` heaps, 4 m from each other on one floor, of 20 cubes each in layers of 2 x 2: what happens in one has
-/// no effect on another.
+/// `side` x `side` heaps, 4 m from each other on one floor, of 20 cubes each in layers of 2 x 2: what happens in one
+/// has no effect on another.
 pub fn islands(side: usize) -> Pile {
     let mut scatter = Scatter::new(11);
     let middle = (side - 1) as f64 / 2.0;
