@@ -1,4 +1,5 @@
-//! Sinew on the neutral scenes: chains released, nets put together and shaken, a chain swung, piles dropped. One thread.
+//! Sinew on the neutral scenes: chains released, nets put together and shaken, a chain swung, piles dropped. One
+//! thread.
 //!
 //! `cargo bench -p sinew-benches --bench neutral` prints a line for each; with a file's name after `--`, the same as
 //! JSON for the table beside other engines (`benches/peers`). Words after that choose: `chains`, `energy`,
@@ -57,8 +58,10 @@ fn tell(rows: &mut Vec<Value>, row: Value) {
         ("worst_ms", " ms at worst"),
         ("bodies", " bodies"),
         ("deepest", " m deep at the end"),
-        ("deepest_run", " m deep at worst"),
+        ("deepest_settled", " when settled"),
+        ("deepest_run", " at worst"),
         ("speed", " m/s at the end"),
+        ("rms_speed", " m/s in the mean when settled"),
         ("lost", " lost"),
         ("rounds", " rounds"),
         ("analysis_ms", " ms of analysis before"),
@@ -249,13 +252,13 @@ fn piled(rows: &mut Vec<Value>, scene: &Pile) {
     let rig = compiled(scene.rigged());
     let mut watch = Watch::new(scene);
     let least = run(&rig, scene.dt, FRAMES, 1, |_, state| watch.see(&scene.placements(&rig, state)));
-    tell(
-        rows,
-        json!({
-            "scene": scene.name, "peer": "Sinew", "ms": least.mean_of(SETTLED) * 1e3,
-            "falling_ms": least.mean_of(FALLING) * 1e3, "worst_ms": least.worst() * 1e3,
-            "bodies": scene.bodies.len(), "deepest": watch.deepest, "deepest_run": watch.worst,
-            "speed": watch.speed, "lost": watch.lost,
-        }),
-    );
+    let mut row = json!({
+        "scene": scene.name, "peer": "Sinew", "ms": least.mean_of(SETTLED) * 1e3,
+        "falling_ms": least.mean_of(FALLING) * 1e3, "worst_ms": least.worst() * 1e3,
+        "bodies": scene.bodies.len(),
+    });
+    for (key, figure) in watch.figures() {
+        row[key] = figure;
+    }
+    tell(rows, row);
 }

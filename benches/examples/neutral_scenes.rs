@@ -10,9 +10,8 @@ fn main() -> ExitCode {
     };
     let write = || -> std::io::Result<()> {
         std::fs::create_dir_all(&directory)?;
-        let neutral = sinew_benches::neutral::all();
-        let scenes =
-            neutral.iter().map(|s| s.json()).chain(sinew_benches::pile::all().iter().map(|s| s.json()));
+        let neutral = sinew_benches::neutral::all().into_iter().map(|s| s.json());
+        let scenes = neutral.chain(sinew_benches::pile::all().into_iter().map(|s| s.json()));
         for scene in scenes {
             let name = scene["name"].as_str().unwrap_or_default();
             std::fs::write(Path::new(&directory).join(format!("{name}.json")), scene.to_string())?;

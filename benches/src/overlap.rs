@@ -1,10 +1,11 @@
 //! How well a pile is kept apart, measured from where its bodies are and not taken from the engine's word.
 
-use crate::pile::{Form, Pile};
+use crate::pile::{Form, Pile, SETTLED};
 use glam::{DQuat, DVec3};
 use parry3d_f64::math::Pose;
 use parry3d_f64::query::contact;
 use parry3d_f64::shape::{Ball, Cuboid, Shape};
+use serde_json::Value;
 use sinew_core::scene::Placement;
 
 /// Follows a run of a pile, frame by frame.
@@ -16,14 +17,34 @@ pub struct Watch {
     order: Vec<usize>,
     before: Vec<Placement>,
     dt: f64,
-    /// How deep two bodies, or one and a wall, are in each other at most, m: now and at the worst time.
-    pub deepest: f64,
-    /// The same over all frames.
-    pub worst: f64,
+    room: f64,
+    frames: usize,
+    /// How deep two bodies, or one and a wall, are in each other at most, m: at the end, when settled, over all frames.
+    pub deepest: [f64; 3],
     /// The way of the fastest body's centre over the last frame, by its time, m/s.
     pub speed: f64,
-    /// Bodies whose centre is below the floor or not a number.
+    /// Mean square of the speeds of all bodies when settled, (m/s)^2, times the settled frames so far.
+    squares: f64,
+    /// Bodies whose centre is in the floor or a wall, beyond it, or nowhere: then the other figures mean nothing.
     pub lost: usize,
+}
+
+fn shape(form: &Form) -> Box<dyn Shape> {
+    match *form {
+        Form::Ball(radius) => Box::new(Ball::new(radius)),
+        Form::Box(half) => Box::new(Cuboid::new(half)),
+    }
+}
+
+/// Whether one thing overlaps any of the others.
+pub fn overlaps(one: (&Placement, &Form), mut others: impl Iterator<Item = (Placement, Form)>) -> bool {
+    let (at, own) = (pose(one.0), shape(one.1));
+    let reach = |s: &dyn Shape| s.compute_local_bounding_sphere().radius();
+    others.any(|(p, form)| {
+        let other = shape(&form);
+        p.position.distance(one.0.position) < reach(&*own) + reach(&*other)
+            && matches!(contact(&at, &*own, &pose(&p), &*other, 0.0), Ok(Some(_)))
+    })
 }
 
 fn pose(p: &Placement) -> Pose {
@@ -33,38 +54,54 @@ fn pose(p: &Placement) -> Pose {
 impl Watch {
     /// A pile at its start.
     pub fn new(pile: &Pile) -> Watch {
-        let shape = |form: &Form| -> Box<dyn Shape> {
-            match *form {
-                Form::Ball(radius) => Box::new(Ball::new(radius)),
-                Form::Box(half) => Box::new(Cuboid::new(half)),
-            }
-        };
         let shapes: Vec<Box<dyn Shape>> = pile.bodies.iter().map(|(_, form)| shape(form)).collect();
         let reach = shapes.iter().map(|s| s.compute_local_bounding_sphere().radius()).collect();
-        let mut watch = Watch {
+        Watch {
             order: (0..shapes.len()).collect(),
             shapes,
             reach,
             walls: pile.walls.iter().map(|&(half, at)| (Cuboid::new(half), at)).collect(),
             before: pile.start(),
             dt: pile.dt,
-            deepest: 0.0,
-            worst: 0.0,
+            room: pile.room,
+            frames: 0,
+            deepest: [0.0; 3],
             speed: 0.0,
+            squares: 0.0,
             lost: 0,
-        };
-        watch.see(&pile.start());
-        watch
+        }
     }
 
     /// The next frame.
     pub fn see(&mut self, now: &[Placement]) {
-        let ways = now.iter().zip(&self.before).map(|(n, b)| (n.position - b.position).length());
-        self.speed = ways.fold(0.0, f64::max) / self.dt;
-        self.lost = now.iter().filter(|p| !(p.position.is_finite() && p.position.z > 0.0)).count();
+        let speed = |(n, b): (&Placement, &Placement)| (n.position - b.position).length() / self.dt;
+        let speeds = || now.iter().zip(&self.before).map(speed);
+        self.speed = speeds().fold(0.0, f64::max);
+        let settled = SETTLED.contains(&self.frames);
+        if settled {
+            self.squares += speeds().map(|v| v * v).sum::<f64>() / now.len() as f64;
+        }
+        self.frames += 1;
+        let inside = |p: DVec3| p.is_finite() && p.z > 0.0 && p.truncate().abs().max_element() < self.room;
+        self.lost = now.iter().filter(|p| !inside(p.position)).count();
         self.before.copy_from_slice(now);
-        self.deepest = self.depth(now);
-        self.worst = self.worst.max(self.deepest);
+        let depth = self.depth(now);
+        let [_, rest, all] = self.deepest;
+        self.deepest = [depth, if settled { rest.max(depth) } else { rest }, all.max(depth)];
+    }
+
+    /// The figures, for a row of results.
+    pub fn figures(&self) -> [(&'static str, Value); 6] {
+        let [end, settled, run] = self.deepest;
+        let mean = self.squares / SETTLED.len() as f64;
+        [
+            ("deepest", end.into()),
+            ("deepest_settled", settled.into()),
+            ("deepest_run", run.into()),
+            ("speed", self.speed.into()),
+            ("rms_speed", libm::sqrt(mean).into()),
+            ("lost", self.lost.into()),
+        ]
     }
 
     fn depth(&mut self, now: &[Placement]) -> f64 {

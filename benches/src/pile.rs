@@ -4,6 +4,7 @@
 //! engines as a file ([`Pile::json`]).
 
 use crate::neutral::{GRAVITY, NeutralBody, Scatter, box_inertia};
+use crate::overlap::overlaps;
 use glam::{DQuat, DVec3};
 use serde_json::{Value, json};
 use sinew_core::rig::Rig;
@@ -46,16 +47,27 @@ pub struct Pile {
     pub bodies: Vec<(NeutralBody, Form)>,
     /// Boxes that stand still: half sides and centre, m.
     pub walls: Vec<(DVec3, DVec3)>,
+    /// How far from the middle they should stay along x and y, m.
+    pub room: f64,
 }
 
-/// A ball or a cube of 1 kg.
-fn thing(ball: bool, placement: Placement) -> (NeutralBody, Form) {
+/// Adds a ball or a cube of 1 kg, up to 2 cm off its place, a cube up to 0.3 rad about each axis: wherever it
+/// overlaps no other.
+fn put(bodies: &mut Vec<(NeutralBody, Form)>, scatter: &mut Scatter, ball: bool, place: DVec3) {
     let half = DVec3::splat(HALF);
     let (inertia, form) = match ball {
         true => (DVec3::splat(0.4 * HALF * HALF), Form::Ball(HALF)),
         false => (box_inertia(1.0, half), Form::Box(half)),
     };
-    (NeutralBody { mass: 1.0, inertia, placement }, form)
+    loop {
+        let position = place + scatter.vector() * 0.02;
+        let rotation = if ball { DQuat::IDENTITY } else { rotation::exp(scatter.vector() * 0.3) };
+        let placement = Placement { position, rotation };
+        if !overlaps((&placement, &form), bodies.iter().map(|(b, form)| (b.placement, *form))) {
+            bodies.push((NeutralBody { mass: 1.0, inertia, placement }, form));
+            return;
+        }
+    }
 }
 
 /// A floor whose top is at z = 0.
@@ -63,8 +75,8 @@ fn floor(half: f64) -> (DVec3, DVec3) {
     (DVec3::new(half, half, 0.5), DVec3::Z * -0.5)
 }
 
-/// `balls` of radius 0.1 m and `cubes` of side 0.2 m, 1 kg each, in layers of 13 x 13 and no order, up to 2 cm off their
-/// places and the cubes up to 0.3 rad about each axis; dropped between walls 4 m apart.
+/// `balls` of radius 0.1 m and `cubes` of side 0.2 m, 1 kg each, in layers of 13 x 13 and no order, dropped between
+/// walls 4 m apart.
 pub fn pile(balls: usize, cubes: usize) -> Pile {
     const SIDE: usize = 13;
     let mut scatter = Scatter::new(7);
@@ -75,26 +87,27 @@ pub fn pile(balls: usize, cubes: usize) -> Pile {
         kinds.swap(k, with);
     }
     let middle = (SIDE - 1) as f64 / 2.0;
-    let bodies = kinds.iter().enumerate().map(|(i, &ball)| {
+    let mut bodies = Vec::new();
+    for (i, &ball) in kinds.iter().enumerate() {
         let (layer, at) = (i / (SIDE * SIDE), i % (SIDE * SIDE));
         let (x, y) = ((at % SIDE) as f64 - middle, (at / SIDE) as f64 - middle);
-        let position = DVec3::new(x, y, layer as f64) * SPACING + DVec3::Z * 0.3 + scatter.vector() * 0.02;
-        let rotation = if ball { DQuat::IDENTITY } else { rotation::exp(scatter.vector() * 0.3) };
-        thing(ball, Placement { position, rotation })
-    });
+        let place = DVec3::new(x, y, layer as f64) * SPACING + DVec3::Z * 0.3;
+        put(&mut bodies, &mut scatter, ball, place);
+    }
     let (w, h) = (2.0, 6.0);
     let along = |x: f64| (DVec3::new(0.5, w + 1.0, h / 2.0), DVec3::new(x, 0.0, h / 2.0));
     let across = |y: f64| (DVec3::new(w + 1.0, 0.5, h / 2.0), DVec3::new(0.0, y, h / 2.0));
     Pile {
         name: "pile",
         dt: 1.0 / 60.0,
-        bodies: bodies.collect(),
+        bodies,
         walls: vec![floor(20.0), along(w + 0.5), along(-w - 0.5), across(w + 0.5), across(-w - 0.5)],
+        room: w,
     }
 }
 
-/// `side` x `side` heaps, 4 m from each other on one floor, of 20 cubes each in layers of 2 x 2: what happens in one has
-/// no effect on another.
+/// `side` x `side` heaps, 4 m from each other on one floor, of 20 cubes each in layers of 2 x 2: what happens in one
+/// has no effect on another.
 pub fn islands(side: usize) -> Pile {
     let mut scatter = Scatter::new(11);
     let middle = (side - 1) as f64 / 2.0;
@@ -103,12 +116,11 @@ pub fn islands(side: usize) -> Pile {
         let at = DVec3::new((heap % side) as f64 - middle, (heap / side) as f64 - middle, 0.0) * 4.0;
         for i in 0..20 {
             let place = DVec3::new((i % 2) as f64, (i / 2 % 2) as f64, (i / 4) as f64) * SPACING;
-            let position = at + place + DVec3::Z * 0.3 + scatter.vector() * 0.02;
-            bodies
-                .push(thing(false, Placement { position, rotation: rotation::exp(scatter.vector() * 0.3) }));
+            put(&mut bodies, &mut scatter, false, at + place + DVec3::Z * 0.3);
         }
     }
-    Pile { name: "islands", dt: 1.0 / 60.0, bodies, walls: vec![floor(4.0 * side as f64)] }
+    let room = 4.0 * side as f64;
+    Pile { name: "islands", dt: 1.0 / 60.0, bodies, walls: vec![floor(room)], room }
 }
 
 /// Every pile.

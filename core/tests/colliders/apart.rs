@@ -124,5 +124,5 @@ fn many_overlaps_are_counted_and_far_things_named() {
     let made = stage.compile().unwrap();
     assert!(touching(&made).is_empty());
     let count = |text: &str| made.warnings.iter().filter(|w| w.contains(text)).count();
-    assert_eq!((count("and pass through each other; move"), count("7 more pairs"), count("1e8")), (8, 1, 6));
+    assert_eq!((count("until they have come apart; move"), count("7 more pairs"), count("1e8")), (8, 1, 6));
 }

@@ -4,6 +4,7 @@
 mod bounce;
 mod friction;
 mod jointed;
+mod soft;
 mod stack;
 
 use glam::{DQuat, DVec3};
@@ -13,7 +14,7 @@ use parry3d_f64::shape::Shape as Solid;
 use sinew_core::contact::pose;
 use sinew_core::rig::{Carrier, Rig, compile};
 use sinew_core::scene::{Channels, Local, Node, Placement, Scene};
-use sinew_core::setup::{Behaviour, Body, Joint, Setup, Shape};
+use sinew_core::setup::{Behaviour, Body, Coating, Joint, Setup, Shape};
 use sinew_core::simulate::{State, Workspace, step};
 
 /// What a thing is.
@@ -40,6 +41,7 @@ pub struct Thing {
     pub spin: DVec3,
     pub friction: f64,
     pub bounce: f64,
+    pub coating: Option<Coating>,
 }
 
 impl Thing {
@@ -53,6 +55,7 @@ impl Thing {
             spin: DVec3::ZERO,
             friction: 0.5,
             bounce: 0.0,
+            coating: None,
         }
     }
 
@@ -94,6 +97,7 @@ pub fn jointed(
         body.spin = thing.mass.map(|_| thing.spin.to_array());
         body.contact.friction = Some(thing.friction);
         body.contact.bounce = Some(thing.bounce);
+        body.contact.coating = thing.coating;
         setup.bodies.push(body);
     }
     setup.joints = joints.to_vec();

@@ -2,6 +2,7 @@
 
 use super::body::Body;
 use super::contact::{Contact, Crossing};
+use super::soft::softness;
 use super::{Touch, World};
 use crate::contact::{Bounds, Facing, MOST_POINTS, Manifold, Meeting, Point, near, pose};
 use crate::rig::Collider;
@@ -98,6 +99,7 @@ impl Touch {
         self.found.clear();
         let first = (&of[0].geometry, &placed[0]);
         near(first, (&of[1].geometry, &placed[1]), reach, &mut self.library, &mut self.found);
+        let softness = softness(of);
         let bounces = of[0].material.bounce.max(of[1].material.bounce) > 0.0;
         if let Some(k) = world.rig.colliders.inside(pair[0] as usize, pair[1] as usize)
             && !world.state.parted[k]
@@ -111,19 +113,22 @@ impl Touch {
             let mut kept = Kept::new(&whole);
             for point in whole.points() {
                 let meet = |at: [&Placement; 2]| whole.meet(point, at[0], at[1]);
-                let before = meet([&bodies[0].from, &bodies[1].from]);
-                let after = meet([&bodies[0].to, &bodies[1].to]);
+                let mut before = meet([&bodies[0].from, &bodies[1].from]);
+                let mut after = meet([&bodies[0].to, &bodies[1].to]);
+                before.gap += softness;
+                after.gap += softness;
                 let mut nearest = after.gap;
                 if strays {
-                    let end = meet([&bodies[0].end, &bodies[1].end]).gap;
+                    let end = meet([&bodies[0].end, &bodies[1].end]).gap + softness;
                     // A bounce sent it here, and it would bounce again.
                     self.bounced |= bounces && end < 0.0 && after.gap > 0.0;
                     nearest = nearest.min(end);
                 }
-                if nearest <= NEAR * size || struck {
+                if nearest <= NEAR * size || struck && softness == 0.0 {
                     let now = if moment == 0.0 { before } else { meet([&at[0], &at[1]]) };
                     let gaps = [before.gap, after.gap];
-                    kept.add(point, now, Crossing { gaps, struck: struck.then_some(moment), rests: false });
+                    let struck = (struck && softness == 0.0).then_some(moment);
+                    kept.add(point, now, Crossing { gaps, struck, rests: false });
                 }
             }
             self.contacts.extend(kept.contact(pair, numbers, of, bodies, size));
@@ -140,6 +145,9 @@ impl Touch {
                 kept.add(point, before, Crossing { gaps, struck: None, rests: false });
             }
             self.contacts.extend(kept.contact(pair, numbers, of, bodies, size));
+        }
+        if softness > 0.0 {
+            self.press(world, pair, softness);
         }
     }
 
@@ -163,6 +171,7 @@ impl Touch {
                 2.0 * self.radii[pair[e] as usize] * DVec3::new(q.x, q.y, q.z).length()
             };
             if (way(bodies[1]) - way(bodies[0])).length() + turned(0) + turned(1) < STALE * size
+                || softness(of) > 0.0
                 || world.rig.colliders.inside(a as usize, b as usize).is_some()
             {
                 continue;

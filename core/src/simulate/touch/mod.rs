@@ -10,11 +10,13 @@ mod contact;
 mod detect;
 mod islands;
 mod row;
+mod soft;
 mod solve;
 mod tie;
 
 use super::constrain::Yield;
 use super::{SolidState, State, Workspace};
+use crate::coating::Spot;
 use crate::contact::{Bounds, Library, Manifold, Sweep};
 use crate::rig::{Carrier, Drive, Rig};
 use body::Body;
@@ -81,6 +83,10 @@ pub struct Touch {
     found: Vec<Manifold>,
     library: Library,
     contacts: Vec<Contact>,
+    /// Spots of coatings.
+    spots: Vec<Spot>,
+    /// Coatings are pressed in so fast that the step is too long.
+    deepens: bool,
     /// Manifolds at the end of a pass that it had not known of, by pair.
     extras: Vec<([u32; 2], Manifold)>,
     /// Which of the pairs that were inside each other at the start still are.
@@ -174,6 +180,8 @@ impl Touch {
             found: Vec::new(),
             library: Library::default(),
             contacts: Vec::new(),
+            spots: Vec::new(),
+            deepens: false,
             extras: Vec::new(),
             overlaps: Vec::new(),
             bounced: false,
@@ -230,12 +238,12 @@ pub fn touch(
         t.bodies.push(Body::keyed(rig, path, from, to, h));
     }
     t.bodies.push(Body::STILL);
-    t.bounced = false;
+    (t.bounced, t.deepens) = (false, false);
     t.extras.clear();
     let mut passes = 0;
     loop {
         t.detect(&world);
-        if t.bounced && !whatever {
+        if (t.bounced || t.deepens) && !whatever {
             return false;
         }
         t.start_from(&state.touched, h);
