@@ -33,6 +33,8 @@ pub struct Body {
     /// How it moves at the start, and would at the end.
     pub start: Twist,
     pub free: Twist,
+    /// By which chord it turns without contacts.
+    pub spun: f64,
     /// Mean motion over the step, of what is keyed; else as `free`.
     pub drift: Twist,
     /// It lies on something.
@@ -96,6 +98,7 @@ impl Body {
         to: Placement::IDENTITY,
         start: Twist { velocity: DVec3::ZERO, spin: DVec3::ZERO },
         free: Twist { velocity: DVec3::ZERO, spin: DVec3::ZERO },
+        spun: 0.0,
         drift: Twist { velocity: DVec3::ZERO, spin: DVec3::ZERO },
         rests: false,
         coasts: false,
@@ -147,6 +150,7 @@ impl Body {
                 spin: top::angular_velocity(before.orientation, before.momentum, solid.per_inertia),
             },
             free: ending,
+            spun: Body::chord(before.orientation, to.rotation),
             drift: ending,
             rests: false,
             coasts: *yields == Yield::free(h) || yields.coasts && yields.shift == Yield::free(h).shift,
@@ -166,17 +170,21 @@ impl Body {
 
     /// Where it is at a share of the way.
     pub fn part_way(&self, share: f64) -> Placement {
+        let (from, to) = (self.from.rotation, self.to.rotation);
         Placement {
             position: self.from.position.lerp(self.to.position, share),
-            rotation: crate::rotation::slerp(self.from.rotation, self.to.rotation, share),
+            // A small turn is even along the chord, too.
+            rotation: match self.spun < 0.05 {
+                true if from.dot(to) >= 0.0 => (from + (to - from) * share).normalize(),
+                _ => crate::rotation::slerp(from, to, share),
+            },
         }
     }
 
-    /// The most by which a point at `radius` from its centre goes, besides what the centre does.
-    pub fn sweep(&self, radius: f64) -> f64 {
-        // The chord of the turn.
-        let q = self.to.rotation * self.from.rotation.conjugate();
-        2.0 * radius * DVec3::new(q.x, q.y, q.z).length().min(1.0)
+    /// How far a point at a distance of one from its centre is turned: the chord.
+    pub fn chord(from: DQuat, to: DQuat) -> f64 {
+        let q = to * from.conjugate();
+        2.0 * DVec3::new(q.x, q.y, q.z).length().min(1.0)
     }
 
     /// It rests, and nothing else moves it.

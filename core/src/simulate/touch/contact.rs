@@ -127,6 +127,8 @@ pub struct Spot {
     pub point: DVec3,
     /// From the bodies' centres.
     pub levers: [DVec3; 2],
+    /// Where the point is at the start of the step, and at its end without contact.
+    ends: [DVec3; 2],
     pub when: Crossing,
     pub wanted: Wanted,
     /// The push of a coating, instead of a firm point; and how much of the speed of parting an impulse costs it.
@@ -166,12 +168,12 @@ impl Contact {
     }
 
     /// Notes how point `p` crosses, and where it meets.
-    pub fn note(&mut self, p: usize, bodies: [&Body; 2], now: &Meeting, when: Crossing) {
+    pub fn note(&mut self, p: usize, bodies: [&Body; 2], now: &Meeting, when: Crossing, ends: [DVec3; 2]) {
         let lever =
             |body: &Body| now.point - when.struck.map_or(body.from, |share| body.part_way(share)).position;
         let levers = [lever(bodies[0]), lever(bodies[1])];
         let approach = now.normal.dot(bodies[1].start.at(levers[1]) - bodies[0].start.at(levers[0]));
-        self.spots[p] = Spot { when, levers, approach, ..Spot::default() };
+        self.spots[p] = Spot { when, levers, approach, ends, ..Spot::default() };
     }
 
     /// Whether it lies still enough to rest: it bore a load in the step before, and hardly parts or closes.
@@ -187,10 +189,9 @@ impl Contact {
         let [a, b] = bodies;
         let n = self.axes[0];
         let rests = a.rests || b.rests;
-        let manifold = self.manifold;
         let alone = a.light == 0.0 || b.light == 0.0;
         let near_by = 10.0 * LIES * self.size;
-        for (spot, point) in self.spots_mut().iter_mut().zip(manifold.points()) {
+        for spot in self.spots_mut() {
             let near = spot.levers;
             let v1 = n.dot(b.free.at(near[1]) - a.free.at(near[0]));
             if let Some(press) = &spot.press {
@@ -210,15 +211,16 @@ impl Contact {
             // Where the point is when the impulse acts, and from where each body feels it: what goes by its last velocity
             // from where it was at the start. So angular momentum is kept to the digit.
             let moment = 1.0 - wanted.late;
-            let met = manifold.meet(point, &a.part_way(moment), &b.part_way(moment));
+            let [g0, g1] = spot.when.gaps;
+            let (point, gap) = (spot.ends[0].lerp(spot.ends[1], moment), g0 + (g1 - g0) * moment);
             let center = |body: &Body| match body.goes_by_velocity() && !alone {
                 true => body.from.position,
                 false => body.from.position.lerp(body.to.position, moment),
             };
             // Against what nothing pushes, what is left of the gap is no part of the lever: the surfaces will have met.
-            let half = if alone { met.normal * (0.5 * met.gap) } else { DVec3::ZERO };
-            spot.point = met.point;
-            spot.levers = [met.point - half - center(a), met.point + half - center(b)];
+            let half = if alone { n * (0.5 * gap) } else { DVec3::ZERO };
+            spot.point = point;
+            spot.levers = [point - half - center(a), point + half - center(b)];
             spot.wanted = wanted;
         }
         self.finish();

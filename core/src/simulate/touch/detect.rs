@@ -36,9 +36,12 @@ impl Touch {
             }
             self.bounds.push(all.loosened(0.5 * NEAR * collider.size));
         }
-        let body_of = &self.body_of;
+        let (body_of, still, keyed) =
+            (&self.body_of, colliders.apart.is_empty(), world.rig.solids.len() as u32);
+        let plain = still && self.plain;
         let may = |a: u32, b: u32| {
-            body_of[a as usize] != body_of[b as usize] && colliders.may_touch(a as usize, b as usize)
+            let [x, y] = [body_of[a as usize], body_of[b as usize]];
+            x != y && (x < keyed || y < keyed) && (plain || colliders.may_touch(a as usize, b as usize))
         };
         self.sweep.pairs(&self.bounds, may, &mut self.pairs);
         self.contacts.clear();
@@ -77,7 +80,7 @@ impl Touch {
         let size = of[0].size.min(of[1].size);
         let way = (bodies[1].to.position - bodies[1].from.position)
             - (bodies[0].to.position - bodies[0].from.position);
-        let sweep = |e: usize| bodies[e].sweep(self.radii[pair[e] as usize]);
+        let sweep = |e: usize| bodies[e].spun * self.radii[pair[e] as usize];
         let moved = way.length() + sweep(0) + sweep(1);
         let mut moment = 0.0;
         let mut struck = false;
@@ -128,7 +131,8 @@ impl Touch {
                     let now = if moment == 0.0 { before } else { meet([&at[0], &at[1]]) };
                     let gaps = [before.gap, after.gap];
                     let struck = (struck && softness == 0.0).then_some(moment);
-                    kept.add(point, now, Crossing { gaps, struck, rests: false });
+                    let ends = [before.point, after.point];
+                    kept.add(point, now, Crossing { gaps, struck, rests: false }, ends);
                 }
             }
             self.contacts.extend(kept.contact(pair, numbers, of, bodies, size));
@@ -142,7 +146,8 @@ impl Touch {
                 let before = meet([&bodies[0].from, &bodies[1].from]);
                 let after = meet([&bodies[0].to, &bodies[1].to]);
                 let gaps = [before.gap, after.gap];
-                kept.add(point, before, Crossing { gaps, struck: None, rests: false });
+                let ends = [before.point, after.point];
+                kept.add(point, before, Crossing { gaps, struck: None, rests: false }, ends);
             }
             self.contacts.extend(kept.contact(pair, numbers, of, bodies, size));
         }
@@ -155,6 +160,8 @@ impl Touch {
     /// at the start may be now. Whether some are inside each other there without a contact that knows.
     pub(super) fn overlooks(&mut self, world: &World<'_>) -> bool {
         let before = self.extras.len();
+        self.turned.clear();
+        self.turned.extend(self.bodies.iter().map(|b| Body::chord(b.from.rotation, b.end.rotation)));
         let mut at = 0;
         for k in 0..self.pairs.len() {
             let (a, b) = self.pairs[k];
@@ -167,8 +174,7 @@ impl Touch {
             let size = of[0].size.min(of[1].size);
             let way = |body: &Body| body.end.position - body.from.position;
             let turned = |e: usize| {
-                let q = bodies[e].end.rotation * bodies[e].from.rotation.conjugate();
-                2.0 * self.radii[pair[e] as usize] * DVec3::new(q.x, q.y, q.z).length()
+                self.turned[self.body_of[pair[e] as usize] as usize] * self.radii[pair[e] as usize]
             };
             if (way(bodies[1]) - way(bodies[0])).length() + turned(0) + turned(1) < STALE * size
                 || softness(of) > 0.0
@@ -208,6 +214,7 @@ struct Kept {
     manifold: Manifold,
     now: [Meeting; MOST_POINTS],
     when: [Crossing; MOST_POINTS],
+    ends: [[DVec3; 2]; MOST_POINTS],
 }
 
 impl Kept {
@@ -216,12 +223,13 @@ impl Kept {
             manifold: Manifold::new(whole.normal, whole.facing),
             now: [Meeting::default(); MOST_POINTS],
             when: [Crossing::default(); MOST_POINTS],
+            ends: [[DVec3::ZERO; 2]; MOST_POINTS],
         }
     }
 
-    fn add(&mut self, point: &Point, now: Meeting, when: Crossing) {
+    fn add(&mut self, point: &Point, now: Meeting, when: Crossing, ends: [DVec3; 2]) {
         let k = self.manifold.points().len();
-        (self.now[k], self.when[k]) = (now, when);
+        (self.now[k], self.when[k], self.ends[k]) = (now, when, ends);
         self.manifold.push(*point);
     }
 
@@ -237,7 +245,7 @@ impl Kept {
         (count > 0).then(|| {
             let mut contact = Contact::new(pair, numbers, of, self.manifold, self.now[0].normal, size);
             for p in 0..count {
-                contact.note(p, bodies, &self.now[p], self.when[p]);
+                contact.note(p, bodies, &self.now[p], self.when[p], self.ends[p]);
             }
             contact
         })

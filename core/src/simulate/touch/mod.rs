@@ -71,6 +71,10 @@ pub struct Touch {
     radii: Vec<f64>,
     /// Of each body: the extent of its smallest collider.
     sizes: Vec<f64>,
+    /// Every collider may touch every other, but for those on the same body and those that nothing moves.
+    plain: bool,
+    /// By which chord each body has turned when it ended.
+    turned: Vec<f64>,
     /// Paths of the bodies that follow keys.
     keyed: Vec<usize>,
     /// Solids before they moved, and how they give way.
@@ -166,7 +170,14 @@ impl Touch {
             let size = &mut sizes[b as usize];
             *size = size.min(c.size);
         }
+        let alike = |c: &crate::rig::Collider| c.member == all[0].member && c.touches == all[0].touches;
+        let alone = |c: &crate::rig::Collider| match c.carrier {
+            Carrier::Solid(s) => rig.solids[s].node == c.node,
+            _ => true,
+        };
         Some(Touch {
+            plain: all.iter().all(|c| alike(c) && alone(c)) && all[0].member & all[0].touches != 0,
+            turned: Vec::new(),
             sizes,
             radii: all.iter().map(radius).collect(),
             body_of,

@@ -151,7 +151,7 @@ impl Group {
 
     /// Visits the contact once; returns by how much its velocities were off.
     #[inline(always)]
-    fn visit(&mut self, rows: &mut [Row], moved: &mut [Moved]) -> f64 {
+    fn visit(&mut self, rows: &mut [Row], moved: &mut [Moved], changed: &mut f64) -> f64 {
         let [a, b] = self.bodies.map(|i| i as usize);
         let [n, t, s] = self.axes;
         let (per_a, per_b) = (moved[a].per_mass, moved[b].per_mass);
@@ -164,6 +164,8 @@ impl Group {
             let impulse = (row.impulse + lacking * row.per_normal).max(0.0);
             let by = impulse - row.impulse;
             load += impulse;
+            row.last = row.impulse;
+            *changed += by * by;
             if by != 0.0 {
                 row.impulse = impulse;
                 off = off.max(by.abs() / row.per_normal);
@@ -173,6 +175,7 @@ impl Group {
                 y.spin += row.spins[1] * by;
             }
         }
+        self.last = [self.rub[0], self.rub[1], self.twist];
         if load > 0.0 || self.rub != [0.0; 2] || self.twist != 0.0 {
             let v = y.at(self.levers[1]) - x.at(self.levers[0]);
             let (vt, vs) = (t.dot(v), s.dot(v));
@@ -188,6 +191,7 @@ impl Group {
             }
             let (dp, dq) = (p - self.rub[0], q - self.rub[1]);
             self.rub = [p, q];
+            *changed += dp * dp + dq * dq;
             let rub = t * dp + s * dq;
             let mut about = 0.0;
             if self.per_twist > 0.0 {
@@ -195,6 +199,7 @@ impl Group {
                 let twist = (self.twist - n.dot(y.spin - x.spin) * self.per_twist).clamp(-most, most);
                 about = twist - self.twist;
                 self.twist = twist;
+                *changed += (about / self.breadth) * (about / self.breadth);
                 off = off.max(about.abs() * self.breadth / self.per_twist);
             }
             x.velocity -= rub * per_a;
@@ -208,15 +213,15 @@ impl Group {
     }
 }
 
-/// Visits all contacts; returns by how much velocities were off at most.
-pub fn sweep(groups: &mut [Group], rows: &mut [Row], moved: &mut [Moved]) -> f64 {
-    let (mut most, mut at) = (0.0_f64, 0);
+/// Visits all contacts; returns by how much velocities were off at most, and what impulses changed by, as a square.
+pub fn sweep(groups: &mut [Group], rows: &mut [Row], moved: &mut [Moved]) -> (f64, f64) {
+    let (mut most, mut changed, mut at) = (0.0_f64, 0.0, 0);
     for group in groups.iter_mut() {
         let to = at + group.rows;
-        most = most.max(group.visit(&mut rows[at..to], moved));
+        most = most.max(group.visit(&mut rows[at..to], moved, &mut changed));
         at = to;
     }
-    most
+    (most, changed)
 }
 
 /// Applies what contacts start with.
@@ -227,30 +232,6 @@ pub fn start(groups: &[Group], rows: &[Row], moved: &mut [Moved]) {
         group.push(moved, own.iter().map(|r| r.impulse).enumerate(), own, group.rub, group.twist);
         at += group.rows;
     }
-}
-
-/// Notes where a sweep begins.
-pub fn note(groups: &mut [Group], rows: &mut [Row]) {
-    rows.iter_mut().for_each(|r| r.last = r.impulse);
-    groups.iter_mut().for_each(|g| g.last = [g.rub[0], g.rub[1], g.twist]);
-}
-
-/// What sweeps change, as a square; impulses by how hard they are to come by.
-pub fn changed(groups: &[Group], rows: &[Row]) -> f64 {
-    let mut sum = 0.0;
-    for r in rows {
-        let by = r.impulse - r.last;
-        sum += by * by;
-    }
-    for g in groups {
-        let by = [g.rub[0] - g.last[0], g.rub[1] - g.last[1]];
-        sum += by[0] * by[0] + by[1] * by[1];
-        if g.breadth > 0.0 {
-            let turn = (g.twist - g.last[2]) / g.breadth;
-            sum += turn * turn;
-        }
-    }
-    sum
 }
 
 /// Goes on along what earlier sweeps changed, `share` of it (Silcowitz, Niebe and Erleben 2010: Fletcher and Reeves'

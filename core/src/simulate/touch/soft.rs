@@ -94,7 +94,7 @@ impl Touch {
             for (k, s) in chunk.iter().enumerate() {
                 let now = Meeting { normal, point: s.point, gap: -s.depth };
                 let when = Crossing { gaps: [-s.depth; 2], struck: None, rests: false };
-                contact.note(k, bodies, &now, when);
+                contact.note(k, bodies, &now, when, [s.point; 2]);
                 let spot = &mut contact.spots_mut()[k];
                 let levers = bodies.map(|b| s.point - b.from.position);
                 let parts = normal.dot(bodies[1].free.at(levers[1]) - bodies[0].free.at(levers[0]));
