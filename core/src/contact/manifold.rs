@@ -74,6 +74,7 @@ impl Manifold {
     }
 
     /// The points there are.
+    #[inline(always)]
     pub fn points(&self) -> &[Point] {
         &self.points[..self.count]
     }
@@ -93,7 +94,7 @@ impl Manifold {
     }
 
     /// Where a point is with the shapes at `a` and `b`.
-    #[inline]
+    #[inline(always)]
     pub fn meet(&self, point: &Point, a: &Placement, b: &Placement) -> Meeting {
         let first = a.position + a.rotation * point.first;
         let second = b.position + b.rotation * point.second;

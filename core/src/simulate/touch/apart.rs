@@ -10,6 +10,9 @@ use glam::DVec3;
 /// Overlaps up to this share of the smaller thing stay: nothing sees them, and correcting them for ever would shiver.
 const ALLOWED: f64 = 2e-5;
 
+/// Sweeps end when nothing overlapped by more than this share.
+const ENOUGH: f64 = 1e-4;
+
 /// A step that leaves more than this share is too long.
 const TOO_DEEP: f64 = 0.02;
 
@@ -23,10 +26,14 @@ impl Touch {
     pub(super) fn push_apart(&mut self) -> bool {
         self.spares.clear();
         self.spares.resize(self.bodies.len(), DVec3::ZERO);
+        self.ends_of.clear();
+        self.ends_of.extend(self.contacts.iter().map(|c| c.bodies));
+        self.stirred.clear();
+        self.stirred.resize(self.bodies.len(), 0);
         let mut deepest = 0.0;
-        for _ in 0..MOST_SWEEPS {
-            deepest = self.push_once(false);
-            if deepest == 0.0 {
+        for sweep in 0..MOST_SWEEPS {
+            deepest = self.push_once(false, sweep as u32);
+            if deepest < ENOUGH {
                 break;
             }
         }
@@ -44,7 +51,8 @@ impl Touch {
             for (body, s) in self.bodies.iter_mut().zip(&state.solids) {
                 body.end = s.placement();
             }
-            deepest = self.push_once(true);
+            self.stirred.fill(0);
+            deepest = self.push_once(true, 0);
             if deepest == 0.0 {
                 break;
             }
@@ -58,9 +66,15 @@ impl Touch {
 
     /// Visits every contact once; the deepest overlap there was, as a share of the smaller thing. With `jointed`, those
     /// of bodies with joints, and only those move them.
-    fn push_once(&mut self, jointed: bool) -> f64 {
+    ///
+    /// Only what the sweep before moved can overlap more than then.
+    fn push_once(&mut self, jointed: bool, sweep: u32) -> f64 {
         let mut deepest = 0.0_f64;
-        for c in &self.contacts {
+        for (i, ends) in self.ends_of.iter().enumerate() {
+            if ends.iter().all(|b| self.stirred[*b as usize] < sweep) {
+                continue;
+            }
+            let c = &self.contacts[i];
             if jointed && !c.bodies.iter().any(|b| self.bodies[*b as usize].jointed) {
                 continue;
             }
@@ -100,6 +114,9 @@ impl Touch {
                     let body = &mut self.bodies[c.bodies[e] as usize];
                     if body.jointed && !jointed {
                         continue;
+                    }
+                    if body.light > 0.0 {
+                        self.stirred[c.bodies[e] as usize] = sweep + 1;
                     }
                     let push = push * sign;
                     let turn = body.lithe * levers[e].cross(push);

@@ -207,7 +207,7 @@ impl Touch {
 const STALE: f64 = 0.02;
 
 /// An overlap that no contact knew of, as a share of the smaller thing.
-const MISSED: f64 = 5e-4;
+const MISSED: f64 = 1e-3;
 
 /// The points of a manifold that matter in a step.
 struct Kept {

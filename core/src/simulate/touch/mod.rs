@@ -111,6 +111,9 @@ pub struct Touch {
     /// Number of a body in its island, and the bodies of all islands one after the other.
     local: Vec<u32>,
     members: Vec<u32>,
+    /// Of each contact its bodies; and in which sweep each body was pushed out last.
+    ends_of: Vec<[u32; 2]>,
+    stirred: Vec<u32>,
     /// Angular impulse on each body.
     twists: Vec<DVec3>,
     /// And what pushing them apart took of their angular momentum.
@@ -206,6 +209,8 @@ impl Touch {
             moved: Vec::new(),
             local: vec![u32::MAX; bodies],
             members: Vec::new(),
+            ends_of: Vec::new(),
+            stirred: Vec::new(),
             twists: Vec::new(),
             spares: Vec::new(),
         })
@@ -269,7 +274,7 @@ pub fn touch(
         }
         passes += 1;
         if passes == MOST_PASSES {
-            if whatever {
+            if whatever || !overlooks {
                 break;
             }
             return false;
