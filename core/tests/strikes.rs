@@ -134,8 +134,6 @@ fn what_lies_is_carried_with_its_weight() {
         println!("{name}: {load} of {weight} N, {:e} off", load / weight - 1.0);
         assert!((load - weight).abs() < 1e-6 * weight, "{name} weighs {weight} N and is carried with {load}");
         assert!(own.iter().all(|p| p.point[1].abs() < 1e-3 && (p.normal[1] - 1.0).abs() < 1e-9), "{own:?}");
-        let body = touching(&rig, &motion).bodies.into_iter().find(|b| b.node == name).unwrap();
-        assert!(body.peak_load_n >= load);
     }
 }
 

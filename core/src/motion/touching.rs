@@ -49,8 +49,6 @@ pub struct Touch {
     pub hardest: Option<Hardest>,
     /// Share of the frames at which something bore on it, 0 to 1.
     pub touching: f64,
-    /// The strongest sum of loads on it at a frame, N.
-    pub peak_load_n: f64,
 }
 
 /// The hardest strike of a body.
@@ -114,13 +112,8 @@ pub fn touching(rig: &Rig, motion: &Motion) -> Touching {
     nodes.sort_unstable();
     nodes.dedup();
     let place: HashMap<usize, usize> = nodes.iter().enumerate().map(|(i, n)| (n.1, i)).collect();
-    let touch = |&(_, node): &(usize, usize)| Touch {
-        node: name(node),
-        strikes: 0,
-        hardest: None,
-        touching: 0.0,
-        peak_load_n: 0.0,
-    };
+    let touch =
+        |&(_, node): &(usize, usize)| Touch { node: name(node), strikes: 0, hardest: None, touching: 0.0 };
     let mut bodies: Vec<Touch> = nodes.iter().map(touch).collect();
     for s in motion.strikes() {
         let impulse_ns = s.impulse.length() * metres;
@@ -134,18 +127,17 @@ pub fn touching(rig: &Rig, motion: &Motion) -> Touching {
             }
         }
     }
-    let mut loads = vec![0.0; bodies.len()];
+    // Of each body, the frames at which it was touched, and the last of them.
+    let mut touched = vec![(0_usize, None); bodies.len()];
     for f in 0..motion.frames() {
-        loads.fill(0.0);
-        for c in motion.contacts(f) {
-            for i in c.nodes.iter().filter_map(|n| place.get(n)) {
-                loads[*i] += c.load * metres;
+        for i in motion.contacts(f).iter().flat_map(|c| c.nodes).filter_map(|n| place.get(&n)) {
+            if touched[*i].1 != Some(f) {
+                touched[*i] = (touched[*i].0 + 1, Some(f));
             }
         }
-        for (body, load) in bodies.iter_mut().zip(&loads).filter(|(_, load)| **load > 0.0) {
-            body.touching += 1.0 / motion.frames() as f64;
-            body.peak_load_n = body.peak_load_n.max(*load);
-        }
+    }
+    for (body, (frames, _)) in bodies.iter_mut().zip(touched) {
+        body.touching = frames as f64 / motion.frames().max(1) as f64;
     }
     Touching { strikes: strikes.collect(), bodies }
 }
