@@ -1,15 +1,19 @@
-//! Sinew on the neutral scenes: chains released, nets put together and shaken, a chain swung. One thread.
+//! Sinew on the neutral scenes: chains released, nets put together and shaken, a chain swung, piles dropped. One
+//! thread.
 //!
 //! `cargo bench -p sinew-benches --bench neutral` prints a line for each; with a file's name after `--`, the same as
 //! JSON for the table beside other engines (`benches/peers`). Words after that choose: `chains`, `energy`,
-//! `assembly`, `shake`, `swung`.
+//! `assembly`, `shake`, `swung`, `pile`, `islands`; `once` repeats nothing.
 
 use serde_json::{Value, json};
 use sinew_benches::clock::{Least, timed};
 use sinew_benches::neutral::{LINKS, Neutral, chain, nets, swung};
+use sinew_benches::overlap::Watch;
+use sinew_benches::pile::{self, FALLING, FRAMES, Pile, SETTLED};
 use sinew_core::assemble::{Assembly, Goal};
 use sinew_core::rig::{Rig, compile};
-use sinew_core::scene::Placement;
+use sinew_core::scene::{Placement, Scene};
+use sinew_core::setup::Setup;
 use sinew_core::simulate::{State, Workspace, step};
 
 /// Repetitions stop after so many seconds of one scene, but there are always two.
@@ -21,7 +25,7 @@ const MOST_REPETITIONS: usize = 7;
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
     let file = words.iter().find(|w| w.ends_with(".json"));
-    let chosen: Vec<&String> = words.iter().filter(|w| !w.ends_with(".json")).collect();
+    let chosen: Vec<&String> = words.iter().filter(|w| !w.ends_with(".json") && *w != "once").collect();
     let mut rows = Vec::new();
     for (name, run) in [
         ("chains", chains as fn(&mut Vec<Value>)),
@@ -29,6 +33,8 @@ fn main() {
         ("assembly", assembly),
         ("shake", shake),
         ("swung", swing),
+        ("pile", heap),
+        ("islands", islands),
     ] {
         if chosen.is_empty() || chosen.iter().any(|c| *c == name) {
             run(&mut rows);
@@ -48,7 +54,15 @@ fn tell(rows: &mut Vec<Value>, row: Value) {
     let mut line = format!("{scene:18}");
     for (key, unit) in [
         ("ms", " ms"),
+        ("falling_ms", " ms while it falls"),
         ("worst_ms", " ms at worst"),
+        ("bodies", " bodies"),
+        ("deepest", " m deep at the end"),
+        ("deepest_settled", " when settled"),
+        ("deepest_run", " at worst"),
+        ("speed", " m/s at the end"),
+        ("rms_speed", " m/s in the mean when settled"),
+        ("lost", " lost"),
         ("rounds", " rounds"),
         ("analysis_ms", " ms of analysis before"),
         ("opening", " m open"),
@@ -71,7 +85,10 @@ fn tell(rows: &mut Vec<Value>, row: Value) {
 }
 
 fn rig(scene: &Neutral) -> Rig {
-    let (scene, setup) = scene.rigged();
+    compiled(scene.rigged())
+}
+
+fn compiled((scene, setup): (Scene, Setup)) -> Rig {
     match compile(&scene, &setup, scene.clips.first()) {
         Ok(compiled) => compiled.rig,
         Err(e) => unreachable!("{e}"),
@@ -82,7 +99,8 @@ fn rig(scene: &Neutral) -> Rig {
 fn run(rig: &Rig, dt: f64, steps: usize, part: usize, mut look: impl FnMut(usize, &State)) -> Least {
     let mut least = Least::default();
     let mut spent = 0.0;
-    for repetition in 0..MOST_REPETITIONS {
+    let once = std::env::args().any(|a| a == "once");
+    for repetition in 0..if once { 1 } else { MOST_REPETITIONS } {
         let mut state = State::new(rig);
         let mut work = Workspace::new(rig);
         least.again();
@@ -218,4 +236,29 @@ fn shaken(rows: &mut Vec<Value>, scene: &Neutral, name: String, frames: usize, s
             "scene": name, "peer": "Sinew", "ms": ms, "worst_ms": worst, "opening": opening, "early": early,
         }),
     );
+}
+
+/// A heap of 1500: ms per step of 1/60 s while it falls and when it has settled, and how well it is kept apart.
+fn heap(rows: &mut Vec<Value>) {
+    piled(rows, &pile::pile(1000, 500));
+}
+
+/// 64 heaps of 20, the same.
+fn islands(rows: &mut Vec<Value>) {
+    piled(rows, &pile::islands(8));
+}
+
+fn piled(rows: &mut Vec<Value>, scene: &Pile) {
+    let rig = compiled(scene.rigged());
+    let mut watch = Watch::new(scene);
+    let least = run(&rig, scene.dt, FRAMES, 1, |_, state| watch.see(&scene.placements(&rig, state)));
+    let mut row = json!({
+        "scene": scene.name, "peer": "Sinew", "ms": least.mean_of(SETTLED) * 1e3,
+        "falling_ms": least.mean_of(FALLING) * 1e3, "worst_ms": least.worst() * 1e3,
+        "bodies": scene.bodies.len(),
+    });
+    for (key, figure) in watch.figures() {
+        row[key] = figure;
+    }
+    tell(rows, row);
 }

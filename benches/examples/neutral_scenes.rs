@@ -10,9 +10,11 @@ fn main() -> ExitCode {
     };
     let write = || -> std::io::Result<()> {
         std::fs::create_dir_all(&directory)?;
-        for scene in sinew_benches::neutral::all() {
-            let file = Path::new(&directory).join(format!("{}.json", scene.name));
-            std::fs::write(file, scene.json().to_string())?;
+        let neutral = sinew_benches::neutral::all().into_iter().map(|s| s.json());
+        let scenes = neutral.chain(sinew_benches::pile::all().into_iter().map(|s| s.json()));
+        for scene in scenes {
+            let name = scene["name"].as_str().unwrap_or_default();
+            std::fs::write(Path::new(&directory).join(format!("{name}.json")), scene.to_string())?;
         }
         Ok(())
     };

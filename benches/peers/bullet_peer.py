@@ -1,9 +1,9 @@
-"""PyBullet on the neutral scenes: bullet_peer.py SCENES OUT.json. Trees of at most 100 links are multibodies (the
-library takes 127), everything else is point-to-point constraints."""
+"""PyBullet on the neutral scenes: bullet_peer.py SCENES OUT.json [WORDS]. Trees of at most 100 links are multibodies
+(the library takes 127), everything else is point-to-point constraints."""
 import math
 import numpy as np
 import pybullet as bullet
-from scene import EARLY_S, LINKS, SCALARS, Rows, back, least, load, opening, shaken, times, turn
+from scene import EARLY_S, LINKS, SCALARS, Rows, back, chosen, least, load, opening, pile, shaken, times, turn
 
 rows = Rows()
 bullet.connect(bullet.DIRECT)
@@ -121,11 +121,49 @@ def shake(name, label, frames, substeps, iterations):
              worst_ms=seconds.max() * 1e3, opening=largest[0], early=early[0])
 
 
+def heap(iterations):
+    scene = load("pile")
+    # Bullet multiplies the frictions of the two.
+    rubs = dict(lateralFriction=math.sqrt(scene["friction"]), restitution=0)
+
+    def shaped(shape):
+        if shape["type"] == "ball":
+            return bullet.createCollisionShape(bullet.GEOM_SPHERE, radius=shape["radius"])
+        return bullet.createCollisionShape(bullet.GEOM_BOX, halfExtents=shape["half"])
+
+    def begin():
+        fresh(scene, scene["dt"], iterations)
+        for wall in scene["walls"]:
+            shape = shaped(dict(type="box", half=wall["half"]))
+            bullet.changeDynamics(bullet.createMultiBody(0, shape, -1, wall["pos"]), -1, **rubs)
+        made, shapes = [], {}
+        for body in scene["bodies"]:
+            kind = body["shape"]["type"]
+            if kind not in shapes:
+                shapes[kind] = shaped(body["shape"])
+            made.append(bullet.createMultiBody(body["mass"], shapes[kind], -1, body["pos"], xyzw(body["quat"]),
+                                               useMaximalCoordinates=1))
+            # Without the mass, bodies of this kind would lose it to the inertia.
+            bullet.changeDynamics(made[-1], -1, mass=body["mass"], localInertiaDiagonal=body["inertia"],
+                                  linearDamping=0, angularDamping=0, **rubs)
+        return made
+
+    def places(world):
+        poses = [bullet.getBasePositionAndOrientation(b) for b in world]
+        return np.array([p for p, _ in poses]), np.array([[q[3], *q[:3]] for _, q in poses])
+
+    pile(rows, "Bullet, %d iterations" % iterations, scene, begin, lambda world: bullet.stepSimulation(), places)
+
+
 for kind in ("hinge", "ball"):
     for links in LINKS:
-        if links <= 100:
+        if chosen("chains") and links <= 100:
             chain(kind, links)
 for scalars in SCALARS:
-    shake("net_%d" % scalars, "shake_net_%d" % scalars, 600, 1, 50)
+    if chosen("shake"):
+        shake("net_%d" % scalars, "shake_net_%d" % scalars, 600, 1, 50)
 for links in (9, 100):
-    shake("swung_%d" % links, "swung_%d" % links, 250, 10, 10)
+    if chosen("swung"):
+        shake("swung_%d" % links, "swung_%d" % links, 250, 10, 10)
+if chosen("pile"):
+    heap(50)

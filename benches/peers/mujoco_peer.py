@@ -1,9 +1,10 @@
-"""MuJoCo on the neutral scenes: mujoco_peer.py SCENES OUT.json. Trees in joint coordinates, loops as `connect`."""
+"""MuJoCo on the neutral scenes: mujoco_peer.py SCENES OUT.json [WORDS]. Trees in joint coordinates, loops as
+`connect`."""
 import mujoco
 import numpy as np
-from mujoco import mjtJoint
+from mujoco import mjtGeom, mjtJoint
 from scipy.linalg import cho_factor, cho_solve
-from scene import EARLY_S, LINKS, SCALARS, Rows, back, best, least, load, opening, shaken, times, turn
+from scene import EARLY_S, LINKS, SCALARS, Rows, back, best, chosen, least, load, opening, pile, shaken, times, turn
 
 PEER = "MuJoCo"
 rows = Rows()
@@ -177,14 +178,49 @@ def swung(links, substeps):
              opening=0.0, blew_up=unstable[0], early=early[0])
 
 
+def heap(iterations):
+    """Conjugate gradients: Newton's method takes many times as long here."""
+    scene = load("pile")
+    spec = mujoco.MjSpec()
+    spec.option.timestep, spec.option.gravity = scene["dt"], scene["gravity"]
+    spec.option.solver, spec.option.iterations = mujoco.mjtSolver.mjSOL_CG, iterations
+    spec.memory = 3 << 30
+    friction = [scene["friction"], 0.005, 0.0001]  # the others are the defaults
+    for wall in scene["walls"]:
+        spec.worldbody.add_geom(type=mjtGeom.mjGEOM_BOX, pos=wall["pos"], size=wall["half"], friction=friction)
+    for i, body in enumerate(scene["bodies"]):
+        made = spec.worldbody.add_body(name="b%d" % i, pos=body["pos"], quat=body["quat"], mass=body["mass"],
+                                       inertia=body["inertia"], explicitinertial=True, ipos=[0, 0, 0],
+                                       iquat=[1, 0, 0, 0])
+        made.add_freejoint(name="f%d" % i)
+        shape = body["shape"]
+        ball = shape["type"] == "ball"
+        made.add_geom(type=mjtGeom.mjGEOM_SPHERE if ball else mjtGeom.mjGEOM_BOX, friction=friction,
+                      size=[shape["radius"], 0, 0] if ball else shape["half"])
+    model = spec.compile()
+
+    def places(data):
+        free = data.qpos.reshape(-1, 7)
+        return free[:, :3], free[:, 3:]
+
+    pile(rows, "MuJoCo, CG, %d iterations" % iterations, scene, lambda: mujoco.MjData(model),
+         lambda data: mujoco.mj_step(model, data), places)
+
+
 for kind in ("hinge", "ball"):
     for links in LINKS:
-        if kind == "hinge" or links <= 300:  # 1000 balls take seconds per step
+        if chosen("chains") and (kind == "hinge" or links <= 300):  # 1000 balls take seconds per step
             chain(kind, links)
-energy()
+if chosen("energy"):
+    energy()
 for scalars in SCALARS:
-    assemble(scalars)
-    shake(scalars, 4)
-    shake(scalars, 10)
+    if chosen("assembly"):
+        assemble(scalars)
+    if chosen("shake"):
+        shake(scalars, 4)
+        shake(scalars, 10)
 for links in (9, 100):
-    swung(links, 10)
+    if chosen("swung"):
+        swung(links, 10)
+if chosen("pile"):
+    heap(20)

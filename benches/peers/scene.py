@@ -20,6 +20,11 @@ def load(name):
         return json.load(file)
 
 
+def chosen(word):
+    """Whether the command line asks for it; if it asks for nothing, it wants everything."""
+    return len(sys.argv) < 4 or word in sys.argv[3:]
+
+
 class Rows:
     """Results; written to the file that the command line names after every row."""
 
@@ -47,6 +52,18 @@ def least(parts, begin, part, look=lambda done, world: None):
         if repetition > 0 and now() - began > PATIENCE_S:
             break
     return seconds
+
+
+def pile(rows, peer, scene, begin, step, places):
+    """A pile dropped. `places` tells the positions and quaternions; they are left beside the results."""
+    frames = []
+    note = lambda done, world: frames.append(np.hstack(places(world)))
+    seconds = least(scene["frames"], begin, lambda world, _: step(world), note)
+    name = "%s_%s.poses" % (peer.split(",")[0].lower(), scene["name"])
+    np.array(frames, "<f8").tofile(os.path.join(os.path.dirname(sys.argv[2]), name))
+    mean = lambda span: seconds[span[0]:span[1]].mean() * 1e3
+    rows.add(scene["name"], peer, ms=mean(scene["settled"]), falling_ms=mean(scene["falling"]),
+             worst_ms=seconds.max() * 1e3, poses=name)
 
 
 def best(run, repetitions=7):

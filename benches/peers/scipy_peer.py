@@ -1,4 +1,4 @@
-"""SciPy on the neutral scenes: scipy_peer.py SCENES OUT.json.
+"""SciPy on the neutral scenes: scipy_peer.py SCENES OUT.json [WORDS].
 
 Nets are put together by Faure's iteration, dq = M^-1 J^T (J M^-1 J^T)^-1 (-error), with SuperLU. Chains are not timed
 but integrated very finely (Runge-Kutta, banded solves, ball joints: hinges in a plane need no more), which says where
@@ -7,7 +7,7 @@ import numpy as np
 import scipy.linalg as dense
 import scipy.sparse as sparse
 import scipy.sparse.linalg as solve
-from scene import LINKS, SCALARS, Rows, best, exp, load, matrices, times
+from scene import LINKS, SCALARS, Rows, best, chosen, exp, load, matrices, times
 
 rows = Rows()
 
@@ -109,12 +109,12 @@ def tip(scene, substeps):
     return y[0][-1]
 
 
-for scalars in SCALARS:
+for scalars in SCALARS if chosen("assembly") else ():
     scene = load("net_%d" % scalars)
     rounds, left = assemble(scene)
     seconds = best(lambda: assemble(scene))
     rows.add("assemble_net_%d" % scalars, "SciPy", ms=seconds * 1e3, rounds=rounds, opening=left, ok=bool(left < 1e-6))
-for kind in ("hinge", "ball"):
+for kind in ("hinge", "ball") if chosen("chains") else ():
     for links in LINKS:
         scene = load("chain_%s_%d" % (kind, links))
         coarse, fine = tip(scene, 6), tip(scene, 12)

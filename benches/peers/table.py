@@ -1,4 +1,5 @@
-"""Markdown of the results: table.py RESULTS [PAGE.md]. With a page, also puts it between the page's two markers."""
+"""Markdown of the results: table.py RESULTS [PAGE.md]. With a page, also puts it between the page's two markers;
+sections without results stay there as they are."""
 import glob
 import json
 import math
@@ -34,9 +35,9 @@ def length(metres):
     return "0" if metres < 1e-12 else "%s nm" % short(metres * 1e9)
 
 
-def ratio(row, scene):
+def ratio(row, scene, key="ms"):
     own = [r for r in rows if r["scene"] == scene and r["peer"] == "Sinew"]
-    return short(row["ms"] / own[0]["ms"]) if own and row is not own[0] else ""
+    return short(row[key] / own[0][key]) if own and row is not own[0] else ""
 
 
 def off(row):
@@ -58,12 +59,15 @@ def open_or_apart(row):
     return "flies apart" if row.get("blew_up") or row.get("opening", 0) > 1 else length(row.get("opening"))
 
 
-lines = []
+sections = {}  # by title; None: no results
 
 
 def table(title, scenes, columns):
     """Columns: head and function of a row and its scene."""
-    lines.extend(["### " + title, ""])
+    if not any(of(scene) for scene, _ in scenes):
+        sections[title] = None
+        return
+    lines = ["### " + title, ""]
     lines.append("| scene | engine | " + " | ".join(head for head, _ in columns) + " |")
     lines.append("|---|---|" + "--:|" * len(columns))
     for scene, label in scenes:
@@ -71,7 +75,7 @@ def table(title, scenes, columns):
             name = "**Sinew**" if row["peer"] == "Sinew" else row["peer"]
             lines.append("| %s | %s | " % (label, name) + " | ".join(f(row, scene) for _, f in columns) + " |")
             label = ""
-    lines.append("")
+    sections[title] = "\n".join(lines) + "\n"
 
 
 ms = ("ms", lambda r, s: short(r["ms"]))
@@ -95,12 +99,22 @@ table("Nets shaken for ten seconds, per step of 1/60 s",
 table("Chains swung, per frame of 1/24 s", [("swung_%d" % n, "%d links" % n) for n in (9, 100)],
       [ms, worst, times, gap, early])
 
-text = "\n".join(lines)
-print(text)
+deep = lambda key: lambda r, s: "%d lost" % r["lost"] if r.get("lost") else length(r.get(key))
+piled = [("ms, settled", ms[1]), times, ("ms, falling", lambda r, s: short(r["falling_ms"])),
+         ("times Sinew's", lambda r, s: ratio(r, s, "falling_ms")), worst,
+         ("deepest, settled", deep("deepest_settled")), ("deepest of all", deep("deepest_run")),
+         ("still moves, settled, m/s", lambda r, s: short(r.get("rms_speed")))]
+table("A pile of 1500, per step of 1/60 s", [("pile", "1000 balls, 500 cubes")], piled)
+table("64 heaps of 20 cubes, per step of 1/60 s", [("islands", "1280 cubes")], piled)
+
+print("\n".join(text for text in sections.values() if text))
 if len(sys.argv) > 2:
     begin, end = "<!-- figures -->\n", "<!-- end of figures -->\n"
     with open(sys.argv[2]) as file:
         page = file.read()
     before, rest = page.split(begin)
+    figures, after = rest.split(end)
+    old = {part.split("\n")[0]: "### " + part.rstrip("\n") + "\n" for part in figures.split("### ")[1:]}
+    kept = [text or old.get(title) for title, text in sections.items()]
     with open(sys.argv[2], "w") as file:
-        file.write(before + begin + "\n" + text + "\n" + end + rest.split(end)[1])
+        file.write(before + begin + "\n" + "\n".join(text for text in kept if text) + "\n" + end + after)

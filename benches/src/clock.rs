@@ -47,7 +47,13 @@ impl Least {
 
     /// Seconds per part.
     pub fn mean(&self) -> f64 {
-        self.parts.iter().sum::<f64>() / self.parts.len().max(1) as f64
+        self.mean_of(0..self.parts.len())
+    }
+
+    /// Seconds per part, of some of them.
+    pub fn mean_of(&self, parts: std::ops::Range<usize>) -> f64 {
+        let parts = self.parts.get(parts).unwrap_or_default();
+        parts.iter().sum::<f64>() / parts.len().max(1) as f64
     }
 
     /// Seconds of the slowest part.

@@ -5,6 +5,8 @@
 
 pub mod clock;
 pub mod neutral;
+pub mod overlap;
+pub mod pile;
 
 use glam::{DQuat, DVec3};
 use sinew_core::curve::{Curve, Kind, Segments};

@@ -16,7 +16,7 @@ use sinew_core::simulate::State;
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_PI_2, TAU};
 
 /// m/s^2.
-const GRAVITY: f64 = 9.81;
+pub(crate) const GRAVITY: f64 = 9.81;
 
 /// Keys per second of a shaken body: cubic between them, so far below a micrometre from the sines.
 const SHAKE_KEYS_PER_SECOND: f64 = 120.0;
@@ -92,7 +92,7 @@ impl Shake {
 }
 
 /// A box of half sides `half` (m).
-fn box_inertia(mass: f64, half: DVec3) -> DVec3 {
+pub(crate) fn box_inertia(mass: f64, half: DVec3) -> DVec3 {
     let s = half * half;
     DVec3::new(s.y + s.z, s.x + s.z, s.x + s.y) * (mass / 3.0)
 }
@@ -169,7 +169,7 @@ pub fn swung(links: usize) -> Neutral {
 /// others say; `count` ball joints half way between neighbours, three scalars each. Gravity lies in the net, so that
 /// it hangs from body 0, which is shaken. `perturbed` has every body 0.2 m and 0.2 rad away.
 pub fn net(rows: usize, columns: usize, count: usize, seed: u64) -> Neutral {
-    let mut scatter = Scatter { next: seed * 1_000_003 };
+    let mut scatter = Scatter::new(seed);
     let grid: Vec<(usize, usize)> = (0..rows).flat_map(|i| (0..columns).map(move |k| (i, k))).collect();
     let mut places: Vec<DVec3> = grid
         .iter()
@@ -406,13 +406,17 @@ impl Neutral {
 }
 
 /// Numbers that look random and are the same in every run (splitmix64).
-struct Scatter {
+pub(crate) struct Scatter {
     next: u64,
 }
 
 impl Scatter {
+    pub(crate) fn new(seed: u64) -> Scatter {
+        Scatter { next: seed * 1_000_003 }
+    }
+
     /// In [0, 1).
-    fn unit(&mut self) -> f64 {
+    pub(crate) fn unit(&mut self) -> f64 {
         self.next += 1;
         let mut z = self.next.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -421,7 +425,7 @@ impl Scatter {
     }
 
     /// In the cube from -1 to 1.
-    fn vector(&mut self) -> DVec3 {
+    pub(crate) fn vector(&mut self) -> DVec3 {
         DVec3::from_array(std::array::from_fn(|_| 2.0 * self.unit() - 1.0))
     }
 

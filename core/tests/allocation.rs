@@ -1,14 +1,16 @@
 //! A step allocates nothing, whatever it has to do: a counting allocator watches.
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
-use glam::DVec3;
+use glam::{DQuat, DVec3};
+use sinew_core::coating::patch;
 use sinew_core::curve::{Curve, Kind, Segments};
-use sinew_core::rig::compile;
-use sinew_core::scene::{Channel, Clip, Node, Property, Scene};
+use sinew_core::rig::{Carrier, Coating, Collider, Material, compile};
+use sinew_core::scene::{Channel, Clip, Node, Placement, Property, Scene};
 use sinew_core::setup::{
     Behaviour, Between, Body, Field, Joint, JointKind, Keyable, Keys, Setup, Shape, Space, Targets, Timing,
     Wait,
 };
+use sinew_core::shape::Geometry;
 use sinew_core::simulate::{State, Workspace, step};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -90,4 +92,42 @@ fn ten_thousand_steps_of_everything_allocate_nothing() {
     let seen = Box::new(DVec3::ZERO);
     assert!(COUNT.with(Cell::get) > before, "the counter counts");
     drop(seen);
+}
+
+#[test]
+fn spots_between_coatings_need_no_room_but_their_own() {
+    let collider = |geometry: Geometry| Collider {
+        node: 0,
+        name: String::new(),
+        carrier: Carrier::World,
+        place: Placement::IDENTITY,
+        geometry,
+        material: Material { friction: 0.5, grip: 0.5, bounce: 0.0, rolling: 0.0 },
+        size: 1.0,
+        member: 1,
+        touches: 1,
+        coating: Some(Coating { thickness: 0.1, stiffness: 1e4, damping: 0.5 }),
+    };
+    let shapes = [
+        collider(Geometry::ball(0.5)),
+        collider(Geometry::cuboid(DVec3::splat(0.45))),
+        collider(Geometry::capsule(0.3, 0.4)),
+        collider(Geometry::half_space()),
+    ];
+    let mut spots = Vec::with_capacity(200);
+    for (i, a) in shapes.iter().enumerate() {
+        for (j, b) in shapes[..3].iter().enumerate() {
+            let high = if i == 3 { 0.4 } else { 0.84 };
+            let pose =
+                Placement { position: DVec3::new(0.1, high, 0.05), rotation: DQuat::from_rotation_z(0.2) };
+            let (before, began) = (COUNT.with(Cell::get), std::time::Instant::now());
+            for _ in 0..100 {
+                spots.clear();
+                patch(a, &Placement::IDENTITY, b, &pose, &mut spots);
+            }
+            let each = began.elapsed().as_secs_f64() * 1e4;
+            assert_eq!(COUNT.with(Cell::get) - before, 0, "shapes {i} and {j} allocated");
+            println!("shapes {i} and {j}: {} spots, {each:.1} us", spots.len());
+        }
+    }
 }

@@ -1,7 +1,7 @@
-//! Writes the pictures of the example scenes anew, with the `sinew` command of this workspace.
+//! Writes the pictures of the example scenes and of coatings anew, with the `sinew` command of this workspace.
 
 use sinew_tests::program::Program;
-use sinew_tests::{built, repository, scenes, scratch};
+use sinew_tests::{built, repository, scenes, scratch, soft};
 
 fn main() -> Result<(), String> {
     let (root, scratch) = (repository::root(), scratch::folder("pictures"));
@@ -18,5 +18,7 @@ fn main() -> Result<(), String> {
             .success()?;
         println!("drew {}", picture.display());
     }
+    let picture = root.join("docs/pictures/coating.svg");
+    std::fs::write(&picture, soft::picture()).map_err(|e| format!("{}: {e}", picture.display()))?;
     Ok(())
 }

@@ -68,6 +68,16 @@ fn scenes_are_what_their_maker_makes() {
 }
 
 #[test]
+fn the_picture_of_coatings_is_what_is_drawn() {
+    let picture = repository::root().join("docs/pictures/coating.svg");
+    assert!(
+        std::fs::read_to_string(&picture).unwrap_or_default() == sinew_tests::soft::picture(),
+        "{} is out of date; run the example program make_pictures and look at it",
+        picture.display()
+    );
+}
+
+#[test]
 fn a_ball_leaves_its_straight_keys_and_comes_to_rest() {
     let places = bake("ball").of("Ball");
     let rest = DVec3::new(2.4, 0.3, 0.0);

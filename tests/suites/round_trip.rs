@@ -2,9 +2,10 @@
 #![forbid(unsafe_code)]
 
 use glam::DMat4;
-use serde_json::Value;
+use serde_json::{Map, Value};
+use sinew_core::bake::Deformation;
 use sinew_core::curve::{Curve, Kind, Segments};
-use sinew_core::scene::{Channel, Property, Scene};
+use sinew_core::scene::{Channel, Node, Property, Scene};
 use sinew_core::setup::{Setup, automatic};
 use sinew_plugin::gltf::{ClipToAdd, Document, PhysicsDialect, ReadOptions};
 use sinew_tests::document::{RawDocument, same_meaning};
@@ -142,6 +143,75 @@ fn written_physics_is_valid_and_reads_as_the_same() {
         }
         Ok(format!("{} bodies, {} joints, {said} warnings", setup.bodies.len(), setup.joints.len()))
     });
+}
+
+/// Shapes for the first mesh of triangles, whatever else the file has: targets, keyed weights, shared accessors.
+#[test]
+fn added_shapes_are_valid_and_all_else_as_before() {
+    if !oracle::are_installed() {
+        return;
+    }
+    let made = scratch::folder("made");
+    sample::each(&files(made.path()), |path| {
+        let mut document = match open(path) {
+            Ok(document) => document,
+            Err(error) => return sample::may_be_refused(path, &error),
+        };
+        let scene = document.scene().clone();
+        let solid = |n: &Node| n.mesh.is_some_and(|m| !scene.meshes[m].triangles.is_empty());
+        let Some(node) = scene.nodes.iter().position(solid) else {
+            return Ok("no mesh".to_owned());
+        };
+        let mesh = &scene.meshes[scene.nodes[node].mesh.expect("it has one")];
+        let bump = |k: f64| mesh.positions.iter().map(|p| *p * (0.1 * (k * p.x).sin())).collect::<Vec<_>>();
+        let shapes = Deformation {
+            node,
+            targets: vec![bump(3.0), bump(7.0)],
+            times: vec![0.0, 0.5, 1.0],
+            weights: vec![0.0, 0.0, 1.0, -0.5, 0.0, 0.25],
+            frames: 2,
+            error: 0.0,
+        };
+        let channel = document.add_deformation(&shapes, None, &shapes.times).map_err(|e| e.to_string())?;
+        let channels = [channel];
+        let clip = ClipToAdd { name: "shapes", source: None, replace: false, channels: &channels };
+        let index = document.add_clip(&clip).map_err(|e| e.to_string())?;
+        let folder = scratch::folder("shapes");
+        let saved = save(&document, folder.path(), path)?;
+        khronos::judge(&saved, path)?;
+        let (before, after) = (RawDocument::open(path)?, RawDocument::open(&saved)?);
+        let meshes = before.array("meshes").len();
+        kept(&without_shapes(before, meshes), &without_shapes(after, meshes))?;
+        let again = open(&saved)?;
+        let read = again.scene().clips[index].curve(node, Property::Weights).cloned();
+        if read.as_ref() != Some(&channels[0].curve) {
+            return Err(format!("the weights read as {read:?}"));
+        }
+        let found = three::compare(&saved, again.scene())?.within(TOLERANCE)?;
+        Ok(format!("{:>7} values as three.js has them, worst {:.1e}", found.samples, found.worst))
+    });
+}
+
+/// A document but for what shapes change: targets, their weights, and the copy of a mesh.
+fn without_shapes(mut raw: RawDocument, meshes: usize) -> RawDocument {
+    let entries = |json: &mut Value, key: &str, strip: fn(&mut Map<String, Value>)| {
+        let list = json.get_mut(key).and_then(Value::as_array_mut).into_iter().flatten();
+        list.filter_map(Value::as_object_mut).for_each(strip);
+    };
+    if let Some(list) = raw.json.get_mut("meshes").and_then(Value::as_array_mut) {
+        list.truncate(meshes);
+    }
+    entries(&mut raw.json, "nodes", |node| node.retain(|key, _| key != "weights" && key != "mesh"));
+    entries(&mut raw.json, "meshes", |mesh| {
+        mesh.retain(|key, _| key != "weights" && key != "extras");
+        let primitives = mesh.get_mut("primitives").and_then(Value::as_array_mut).into_iter().flatten();
+        primitives.filter_map(Value::as_object_mut).for_each(|p| {
+            p.remove("targets");
+        });
+    });
+    // Curves are compared by their values.
+    entries(&mut raw.json, "animations", |clip| clip.retain(|key, _| key != "samplers" && key != "channels"));
+    raw
 }
 
 /// A document but for what physics changes: extensions of its own, and nodes for shapes and joints.

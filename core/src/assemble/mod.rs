@@ -184,7 +184,7 @@ impl Assembly {
         let mut worst = (0.0_f64, 0.0_f64);
         for (j, joint) in joints.iter().enumerate() {
             self.open[j] = (0.0, 0.0);
-            self.rows[j].count = 0;
+            self.rows[j].clear();
             if !self.held[j] {
                 continue;
             }

@@ -4,7 +4,7 @@
 #![allow(clippy::needless_range_loop)]
 
 use crate::dynamics::top::Axes;
-use crate::joint::{End, Joint, Row, Rows};
+use crate::joint::{End, Joint, Row, Rows, SIGNS};
 use crate::solve::{BlockMatrix, MOST};
 use glam::{DMat3, DQuat, DVec3};
 
@@ -27,9 +27,21 @@ impl Mobility {
         Mobility { shift: per_mass, turn: Axes::new(rotation, per_inertia).matrix(per_inertia) }
     }
 
+    /// The same with its axes known.
+    #[inline(always)]
+    pub fn along(per_mass: f64, axes: &DMat3, per_inertia: DVec3) -> Mobility {
+        Mobility { shift: per_mass, turn: Axes::of(*axes, per_inertia).matrix(per_inertia) }
+    }
+
     #[inline(always)]
     fn apply(&self, row: &Row) -> Row {
         Row { linear: row.linear * self.shift, angular: self.turn * row.angular }
+    }
+}
+
+impl Default for Mobility {
+    fn default() -> Self {
+        Mobility::NONE
     }
 }
 
@@ -40,8 +52,20 @@ pub struct Structure {
     pub ends: Vec<[Option<usize>; 2]>,
     /// Pairs of joints that share a body, larger index first.
     pub pairs: Vec<(usize, usize)>,
-    /// For every pair: which ends of the two are the same body.
-    shared: Vec<Vec<(usize, usize)>>,
+    /// The bodies that pairs share, pair by pair.
+    shared: Vec<Shared>,
+}
+
+/// A body that two joints share.
+#[derive(Clone, Copy, Debug)]
+struct Shared {
+    /// Which pair.
+    pair: usize,
+    body: usize,
+    /// Which end of either it is.
+    ends: (usize, usize),
+    /// The pair's first.
+    first: bool,
 }
 
 impl Structure {
@@ -60,28 +84,26 @@ impl Structure {
                 }
             }
         }
-        let mut all: Vec<((usize, usize), (usize, usize))> = Vec::new();
-        for list in &at {
+        let mut all = Vec::new();
+        for (body, list) in at.iter().enumerate() {
             for (k, &(i, ei)) in list.iter().enumerate() {
                 for &(j, ej) in &list[..k] {
                     if i != j {
                         let ((i, ei), (j, ej)) = if i > j { ((i, ei), (j, ej)) } else { ((j, ej), (i, ei)) };
-                        all.push(((i, j), (ei, ej)));
+                        all.push(((i, j), (ei, ej), body));
                     }
                 }
             }
         }
         all.sort_unstable();
         let mut pairs: Vec<(usize, usize)> = Vec::new();
-        let mut shared: Vec<Vec<(usize, usize)>> = Vec::new();
-        for (pair, ends) in all {
-            match shared.last_mut() {
-                Some(list) if pairs.last() == Some(&pair) => list.push(ends),
-                _ => {
-                    pairs.push(pair);
-                    shared.push(vec![ends]);
-                }
+        let mut shared = Vec::with_capacity(all.len());
+        for (pair, ends, body) in all {
+            let first = pairs.last() != Some(&pair);
+            if first {
+                pairs.push(pair);
             }
+            shared.push(Shared { pair: pairs.len() - 1, body, ends, first });
         }
         Structure { ends, pairs, shared }
     }
@@ -93,22 +115,31 @@ impl Structure {
             let n = rows.count;
             matrix.rows[j] = n;
             let block = &mut matrix.diagonal[j];
-            for row in &mut block[..n] {
-                *row = [0.0; MOST];
-            }
+            *block = [[0.0; MOST]; MOST];
             for (e, body) in self.ends[j].iter().enumerate() {
                 let Some(body) = *body else { continue };
-                couple(block, (rows, e), (rows, e), &mobility[body]);
+                match rows.point {
+                    true => couple_to_itself(block, rows, e, &mobility[body]),
+                    false => couple(block, (rows, e), (rows, e), &mobility[body]),
+                }
+            }
+            if rows.point {
+                for c in 1..n {
+                    for r in 0..c {
+                        block[c][r] = block[r][c];
+                    }
+                }
             }
         }
-        for (k, &(i, j)) in self.pairs.iter().enumerate() {
-            let block = &mut matrix.coupling[k];
-            for row in &mut block[..rows[i].count] {
-                *row = [0.0; MOST];
+        for &Shared { pair, body, ends: (ei, ej), first } in &self.shared {
+            let block = &mut matrix.coupling[pair];
+            let (a, b) = (&rows[self.pairs[pair].0], &rows[self.pairs[pair].1]);
+            if first {
+                *block = [[0.0; MOST]; MOST];
             }
-            for &(ei, ej) in &self.shared[k] {
-                let Some(body) = self.ends[i][ei] else { continue };
-                couple(block, (&rows[i], ei), (&rows[j], ej), &mobility[body]);
+            match a.point && b.point {
+                true => couple_points(block, (a, ei), (b, ej), &mobility[body]),
+                false => couple(block, (a, ei), (b, ej), &mobility[body]),
             }
         }
     }
@@ -119,11 +150,7 @@ impl Structure {
         for (j, rows) in rows.iter().enumerate() {
             for (e, body) in self.ends[j].iter().enumerate() {
                 let Some(body) = *body else { continue };
-                let force = &mut forces[body];
-                for r in 0..rows.count {
-                    force.0 += rows.on[e][r].linear * multipliers[j][r];
-                    force.1 += rows.on[e][r].angular * multipliers[j][r];
-                }
+                rows.push(e, &multipliers[j], &mut forces[body]);
             }
         }
     }
@@ -137,37 +164,78 @@ fn couple(
     (b, eb): (&Rows, usize),
     mobility: &Mobility,
 ) {
-    let (mut rows, mut columns) = (0, 0);
-    if a.point && b.point {
-        // Points move as the body does: (r x e_i) . W (s x e_j) = e_i . (W (s x e_j) x r), and both along e_i only if i = j.
-        let (on_a, on_b) = (&a.on[ea], &b.on[eb]);
-        let lever = lever_of(on_a);
-        let shift = on_a[0].linear.x * on_b[0].linear.x * mobility.shift;
-        for c in 0..3 {
-            let column = (mobility.turn * on_b[c].angular).cross(lever);
-            for r in 0..3 {
-                block[r][c] += column[r];
-            }
-            block[c][c] += shift;
-        }
-        (rows, columns) = (3, 3);
-    }
-    if a.count == rows && b.count == columns {
-        return;
-    }
     for c in 0..b.count {
-        let first = if c < columns { rows } else { 0 };
-        let row = &b.on[eb][c];
-        let moved = mobility.apply(row);
-        for r in first..a.count {
-            block[r][c] += moved.rate(a.on[ea][r].linear, a.on[ea][r].angular);
+        let moved = mobility.apply(&b.row(eb, c));
+        for r in 0..a.count {
+            let row = a.row(ea, r);
+            block[r][c] += moved.rate(row.linear, row.angular);
         }
     }
 }
 
-/// The lever of a point whose rows turn as `lever x axis`.
+/// The same of two points on points: these move as the body does, `(r x e_i) . W (s x e_j) = e_i . (W (s x e_j) x r)`,
+/// both along `e_i` only if i = j; and what else the joints hold turns only.
 #[inline(always)]
-fn lever_of(on: &[Row; MOST]) -> DVec3 {
-    // x cross y is z: (r x e_x) = (0, r_z, -r_y), (r x e_y) = (-r_z, 0, r_x).
-    DVec3::new(on[1].angular.z, -on[0].angular.z, on[0].angular.y)
+fn couple_points(
+    block: &mut [[f64; MOST]; MOST],
+    (a, ea): (&Rows, usize),
+    (b, eb): (&Rows, usize),
+    mobility: &Mobility,
+) {
+    let lever = a.levers[ea];
+    let shift = SIGNS[ea] * SIGNS[eb] * mobility.shift;
+    let turned = turn_point(&mobility.turn, b.levers[eb]);
+    for c in 0..3 {
+        let column = turned[c].cross(lever);
+        for r in 0..3 {
+            block[r][c] += column[r];
+        }
+        block[c][c] += shift;
+        for r in 3..a.count {
+            block[r][c] += turned[c].dot(a.on[ea][r].angular);
+        }
+    }
+    for c in 3..b.count {
+        let turned = mobility.turn * b.on[eb][c].angular;
+        let column = turned.cross(lever);
+        for r in 0..3 {
+            block[r][c] += column[r];
+        }
+        for r in 3..a.count {
+            block[r][c] += turned.dot(a.on[ea][r].angular);
+        }
+    }
+}
+
+/// The same of a point on a point with itself: what is above the diagonal, and on it.
+#[inline(always)]
+fn couple_to_itself(block: &mut [[f64; MOST]; MOST], rows: &Rows, e: usize, mobility: &Mobility) {
+    let lever = rows.levers[e];
+    let [x, y, z] = turn_point(&mobility.turn, lever);
+    block[0][0] += x.y * lever.z - x.z * lever.y;
+    block[0][1] += y.y * lever.z - y.z * lever.y;
+    block[0][2] += z.y * lever.z - z.z * lever.y;
+    block[1][1] += y.z * lever.x - y.x * lever.z;
+    block[1][2] += z.z * lever.x - z.x * lever.z;
+    block[2][2] += z.x * lever.y - z.y * lever.x;
+    for c in 0..3 {
+        block[c][c] += mobility.shift;
+    }
+    for c in 3..rows.count {
+        let turned = mobility.turn * rows.on[e][c].angular;
+        let column = turned.cross(lever);
+        for r in 0..3 {
+            block[r][c] += column[r];
+        }
+        for r in 3..=c {
+            block[r][c] += turned.dot(rows.on[e][r].angular);
+        }
+    }
+}
+
+/// How a torque at a lever turns a body, per force along each axis: `W (s x e_j)`.
+#[inline(always)]
+fn turn_point(turn: &DMat3, s: DVec3) -> [DVec3; 3] {
+    let [x, y, z] = [turn.x_axis, turn.y_axis, turn.z_axis];
+    [y * s.z - z * s.y, z * s.x - x * s.z, x * s.y - y * s.x]
 }

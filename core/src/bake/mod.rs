@@ -1,5 +1,10 @@
 //! From a motion to curves for the host's channels: local space, continuous quaternions, few keys or all frames.
 
+mod deformation;
+mod morph;
+
+pub use deformation::{Deformation, deformations};
+
 use crate::curve::{Curve, CurveError, FitOptions, Kind, Segments, fit_with, make_continuous};
 use crate::motion::Motion;
 use crate::rig::{Rig, Solid};

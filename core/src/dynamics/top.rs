@@ -71,6 +71,12 @@ impl Axes {
         Axes { world: if round { DMat3::IDENTITY } else { DMat3::from_quat(orientation) }, round }
     }
 
+    /// The same with the axes known.
+    #[inline(always)]
+    pub fn of(world: DMat3, moments: DVec3) -> Axes {
+        Axes { world, round: moments.x == moments.y && moments.y == moments.z }
+    }
+
     /// The matrix that multiplies by `factors` along the axes.
     #[inline(always)]
     pub fn matrix(&self, factors: DVec3) -> DMat3 {

@@ -25,8 +25,8 @@ mod side;
 mod track;
 
 pub use opening::{Opening, openings};
-pub(crate) use rows::inverse_left_jacobian;
 pub use rows::{Aim, Measure, Row, Rows};
+pub(crate) use rows::{SIGNS, inverse_left_jacobian};
 pub use side::Side;
 pub use track::Track;
 

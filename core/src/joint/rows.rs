@@ -9,6 +9,9 @@
 //! vanish where axes are square), for time steps, which never are far off: products and squares have a mean slope over
 //! a step that is exactly the slope at the mean of its two ends, and forces along it do no work (Gonzalez 1999).
 
+// Rows and columns are the mathematics here; iterators would hide them.
+#![allow(clippy::needless_range_loop)]
+
 use super::angles::{nearest_turn, tilt, turn};
 use super::{Joint, Kind, Side};
 use crate::rotation;
@@ -55,17 +58,28 @@ pub struct Row {
 pub struct Rows {
     /// How many are in use.
     pub count: usize,
-    /// The first three are a point on a point, along the axes of the world.
+    /// The first three are a point on a point, along the axes of the world, and all others turn only.
     pub point: bool,
+    /// From either body to that point, the first negated: what those three are, without being written out.
+    pub levers: [DVec3; 2],
     /// How far each is from closed: scene units or radians.
     pub error: [f64; 6],
-    /// Derivatives by the first and the second body.
+    /// Derivatives by the first and the second body, but for the three of a point: [`Self::row`] has all.
     pub on: [[Row; 6]; 2],
 }
 
+/// An error grows as the second body moves, and shrinks as the first does.
+pub(crate) const SIGNS: [f64; 2] = [-1.0, 1.0];
+
 impl Default for Rows {
     fn default() -> Self {
-        Rows { count: 0, point: false, error: [0.0; 6], on: [[Row::default(); 6]; 2] }
+        Rows {
+            count: 0,
+            point: false,
+            levers: [DVec3::ZERO; 2],
+            error: [0.0; 6],
+            on: [[Row::default(); 6]; 2],
+        }
     }
 }
 
@@ -88,7 +102,7 @@ impl Rows {
     #[inline(always)]
     pub fn set(&mut self, joint: &Joint, a: &Side, b: &Side, aim: &Aim, measure: Measure) {
         let rows = self;
-        (rows.count, rows.point) = (0, false);
+        rows.clear();
         match joint.kind {
             Kind::Directions(locked) => rows.directions(locked, a, b, measure),
             Kind::Distance { least, most } => {
@@ -134,6 +148,76 @@ impl Rows {
         }
     }
 
+    /// No rows any more.
+    #[inline(always)]
+    pub fn clear(&mut self) {
+        (self.count, self.point) = (0, false);
+    }
+
+    /// A point on a point that is `apart` from it, in place of the rows there are.
+    #[inline(always)]
+    pub fn hold_point(&mut self, a: DVec3, b: DVec3, apart: DVec3) {
+        (self.count, self.point) = (3, true);
+        (self.error[0], self.error[1], self.error[2]) = (apart.x, apart.y, apart.z);
+        self.levers = [-(a + apart), b];
+    }
+
+    /// The derivative of one error by one body.
+    #[inline(always)]
+    pub fn row(&self, e: usize, r: usize) -> Row {
+        if self.point && r < 3 {
+            let t = DVec3::AXES[r];
+            return Row { linear: t * SIGNS[e], angular: self.levers[e].cross(t) };
+        }
+        self.on[e][r]
+    }
+
+    /// The force of the multipliers on one body.
+    #[inline(always)]
+    pub fn pull(&self, e: usize, multipliers: &[f64; 6]) -> DVec3 {
+        if self.point {
+            return DVec3::new(multipliers[0], multipliers[1], multipliers[2]) * SIGNS[e];
+        }
+        (0..self.count).fold(DVec3::ZERO, |sum, r| sum + self.on[e][r].linear * multipliers[r])
+    }
+
+    /// The rates of all errors with the bodies moving like this: velocity and spin of either.
+    #[inline(always)]
+    pub fn rates(&self, [a, b]: &[(DVec3, DVec3); 2]) -> [f64; 6] {
+        let (mut rates, mut first) = ([0.0; 6], 0);
+        if self.point {
+            // Points move as their bodies do.
+            let point = (a.0 * SIGNS[0] + a.1.cross(self.levers[0])) + (b.0 + b.1.cross(self.levers[1]));
+            (rates[0], rates[1], rates[2], first) = (point.x, point.y, point.z, 3);
+        }
+        for r in first..self.count {
+            rates[r] = self.on[0][r].rate(a.0, a.1) + self.on[1][r].rate(b.0, b.1);
+        }
+        rates
+    }
+
+    /// Adds force and torque of the multipliers on one body.
+    ///
+    /// Row by row, so that a point sums up in the same order as any three rows would.
+    #[inline(always)]
+    pub fn push(&self, e: usize, multipliers: &[f64; 6], (force, torque): &mut (DVec3, DVec3)) {
+        if self.point {
+            let (l, [x, y, z, ..]) = (self.levers[e], *multipliers);
+            *force += DVec3::new(x, y, z) * SIGNS[e];
+            torque.x = torque.x - l.z * y + l.y * z;
+            torque.y = torque.y + l.z * x - l.x * z;
+            torque.z = torque.z - l.y * x + l.x * y;
+            for r in 3..self.count {
+                *torque += self.on[e][r].angular * multipliers[r];
+            }
+            return;
+        }
+        for r in 0..self.count {
+            *force += self.on[e][r].linear * multipliers[r];
+            *torque += self.on[e][r].angular * multipliers[r];
+        }
+    }
+
     /// The errors of locked directions alone, rotations as products, and how many there are.
     #[inline(always)]
     pub fn errors(locked: [bool; 6], a: &Side, b: &Side) -> ([f64; 6], usize) {
@@ -170,7 +254,7 @@ impl Rows {
     }
 
     #[inline(always)]
-    fn push(&mut self, error: f64, on_a: Row, on_b: Row) {
+    fn add(&mut self, error: f64, on_a: Row, on_b: Row) {
         self.error[self.count] = error;
         self.on[0][self.count] = on_a;
         self.on[1][self.count] = on_b;
@@ -180,14 +264,14 @@ impl Rows {
     #[inline(always)]
     fn rotation(&mut self, error: f64, angular: DVec3) {
         let row = Row { linear: DVec3::ZERO, angular };
-        self.push(error, row.negative(), row);
+        self.add(error, row.negative(), row);
     }
 
     /// A translation along `t`, which turns with `a`, acting at the second origin on both.
     #[inline(always)]
     fn translation(&mut self, t: DVec3, error: f64, a: &Side, b: &Side) {
         let on_a = Row { linear: -t, angular: -(a.lever + (b.point - a.point)).cross(t) };
-        self.push(error, on_a, Row { linear: t, angular: b.lever.cross(t) });
+        self.add(error, on_a, Row { linear: t, angular: b.lever.cross(t) });
     }
 
     fn slide(&mut self, t: DVec3, error: f64, upper: bool, a: &Side, b: &Side) {
@@ -200,14 +284,7 @@ impl Rows {
         if locked[0] && locked[1] && locked[2] && measure == Measure::Products {
             // A point on a point is one along any axes: those of the world turn with nothing. Where they are apart, this
             // is their slope but for the gap: what acts on both at one point turns the pair by nothing.
-            self.point = true;
-            let lever = a.lever + apart;
-            for (k, t) in DVec3::AXES.into_iter().enumerate() {
-                self.error[k] = apart[k];
-                self.on[0][k] = Row { linear: -t, angular: t.cross(lever) };
-                self.on[1][k] = Row { linear: t, angular: b.lever.cross(t) };
-            }
-            self.count = 3;
+            self.hold_point(a.lever, b.lever, apart);
         } else {
             for k in (0..3).filter(|k| locked[*k]) {
                 let t = a.axes.col(k);
@@ -389,7 +466,7 @@ mod tests {
             };
             let (rows, minus, plus) = (at(0.0), at(-h), at(h));
             for r in 0..rows.count {
-                let [ra, rb] = [rows.on[0][r], rows.on[1][r]];
+                let [ra, rb] = [rows.row(0, r), rows.row(1, r)];
                 let predicted = ra.linear.dot(va) + ra.angular.dot(wa) + rb.linear.dot(vb) + rb.angular.dot(wb);
                 let measured = (plus.error[r] - minus.error[r]) / (2.0 * h);
                 prop_assert!((predicted - measured).abs() < 1e-6, "{:?} row {r}: {predicted} {measured}", KINDS[kind]);

@@ -25,15 +25,18 @@ impl Side {
         Side { point: place.position + lever, lever, axes }
     }
 
+    /// Origin and lever between this moment (`share` 0) and a later one (1).
+    #[inline(always)]
+    pub fn mix_point(&self, later: &Side, share: f64) -> (DVec3, DVec3) {
+        let (keep, take) = (1.0 - share, share);
+        (self.point * keep + later.point * take, self.lever * keep + later.lever * take)
+    }
+
     /// Between this moment (`share` 0) and a later one (1).
     #[inline(always)]
     pub fn mix(&self, later: &Side, share: f64) -> Side {
-        let (keep, take) = (1.0 - share, share);
-        Side {
-            point: self.point * keep + later.point * take,
-            lever: self.lever * keep + later.lever * take,
-            axes: self.axes * keep + later.axes * take,
-        }
+        let (point, lever) = self.mix_point(later, share);
+        Side { point, lever, axes: self.axes * (1.0 - share) + later.axes * share }
     }
 }
 

@@ -25,10 +25,19 @@ impl Compiler<'_> {
     ) -> Result<(), SetupError> {
         let mut pairs = BTreeSet::new();
         let on = self.on_solids(colliders);
-        // What a node stands for: everything on its solid.
+        let touching: BTreeSet<usize> = colliders.all.iter().map(|c| c.node).collect();
+        let scene = self.scene;
+        let hangs =
+            |a: usize, b: usize| std::iter::successors(Some(a), |&n| scene.nodes[n].parent).any(|n| n == b);
+        let stands = |c: &&Collider| !matches!(c.carrier, Carrier::Solid(_));
+        let loose: BTreeSet<usize> = colliders.all.iter().filter(stands).map(|c| c.node).collect();
+        // What a node stands for: everything on its solid, or else itself and what is below it and on none.
         let all_on = |node: usize| match self.solid_of_node.get(&node) {
             Some(&s) => on[s].clone(),
-            None => vec![node],
+            None => {
+                let below = loose.iter().copied().filter(|&n| n != node && hangs(n, node));
+                std::iter::once(node).chain(below).collect()
+            }
         };
         let mut add = |a: usize, b: usize| {
             for &a in &all_on(a) {
@@ -42,7 +51,6 @@ impl Compiler<'_> {
                 add(a, b);
             }
         }
-        let touching: BTreeSet<usize> = colliders.all.iter().map(|c| c.node).collect();
         for solid in self.solids.iter().filter(|s| s.simulate == Parts::Orientation) {
             let above =
                 std::iter::successors(self.scene.nodes[solid.node].parent, |&p| self.scene.nodes[p].parent);
@@ -60,24 +68,20 @@ impl Compiler<'_> {
         }
         colliders.apart = pairs.into_iter().collect();
         let inside = self.overlapping(colliders);
-        colliders.apart.extend(inside.keys());
-        colliders.apart.sort_unstable();
+        colliders.inside = inside.keys().copied().collect();
         // Limbs and lids are made to be in what they hang on.
-        let hangs = |a: usize, b: usize| {
-            std::iter::successors(Some(a), |&n| self.scene.nodes[n].parent).any(|n| n == b)
-        };
         let inside: Vec<((usize, usize), f64)> =
             inside.into_iter().filter(|((a, b), _)| !hangs(*a, *b) && !hangs(*b, *a)).collect();
         for ((a, b), depth) in inside.iter().take(MOST_NAMED) {
             let (a, b) = (self.scene.label(*a), self.scene.label(*b));
             self.warnings.push(format!(
-                "{a} and {b} overlap at the first frame by {depth:.3} and pass through each other; move them apart, or write one into the other's \"ignores\" if that is meant"
+                "{a} and {b} overlap at the first frame by {depth:.3} and pass through each other until they have come apart; move them, or write one into the other's \"ignores\" if that is meant"
             ));
         }
         if inside.len() > MOST_NAMED {
             let more = inside.len() - MOST_NAMED;
             self.warnings
-                .push(format!("{more} more pairs overlap at the first frame and pass through each other"));
+                .push(format!("{more} more pairs overlap at the first frame and pass through each other until they have come apart"));
         }
         Ok(())
     }

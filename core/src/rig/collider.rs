@@ -70,9 +70,21 @@ pub struct Colliders {
     pub all: Vec<Collider>,
     /// Pairs of nodes that never touch (sorted, the lower first): joined bodies, and what a set-up keeps apart.
     pub apart: Vec<(usize, usize)>,
+    /// Pairs of nodes that are inside each other at the start (sorted, the lower first): they touch once they have come
+    /// apart.
+    pub inside: Vec<(usize, usize)>,
 }
 
 impl Colliders {
+    /// Which pair of those inside each other at the start two colliders are.
+    pub fn inside(&self, a: usize, b: usize) -> Option<usize> {
+        if self.inside.is_empty() {
+            return None;
+        }
+        let (a, b) = (self.all[a].node, self.all[b].node);
+        self.inside.binary_search(&(a.min(b), a.max(b))).ok()
+    }
+
     /// Whether two colliders are for touching each other at all.
     pub fn may_touch(&self, a: usize, b: usize) -> bool {
         let (a, b) = (&self.all[a], &self.all[b]);

@@ -105,6 +105,9 @@ impl Maker<'_> {
                 }),
             };
         };
+        if !mesh.points.iter().all(|p| p.is_finite()) {
+            return Ok(Form::default());
+        }
         let fitted = |p: Primitive| {
             Ok(Form { pieces: vec![piece(&p)], how: format!("{} fitted to the mesh", name(&p)) })
         };
@@ -144,8 +147,11 @@ impl Maker<'_> {
             let own = Maker { place: &place, ..*self }.form(&part.shape)?;
             let moved = own.pieces.into_iter().map(|p| Piece { at: at.then(&p.at), ..p });
             form.pieces.extend(moved);
+            form.how = own.how;
         }
-        form.how = format!("{} shapes as one", parts.len());
+        if parts.len() > 1 {
+            form.how = format!("{} shapes as one", parts.len());
+        }
         Ok(form)
     }
 
@@ -302,7 +308,7 @@ fn primitive(mesh: &Stretched, volume: f64, obstacle: bool) -> Option<Form> {
 fn by(larger: f64) -> String {
     let percent = larger * 100.0;
     match percent.abs() < 0.05 {
-        true => "not larger".into(),
+        true => "no larger".into(),
         false if percent < 0.0 => format!("{:.1} % smaller", -percent),
         false => format!("{percent:.1} % larger"),
     }

@@ -104,7 +104,12 @@ fn from_shape(
                     "is empty; give at least one shape",
                 ));
             };
-            return Ok((whole, format!("{} shapes as one", parts.len())));
+            let how = if parts.len() == 1 {
+                "one shape, placed".into()
+            } else {
+                format!("{} shapes as one", parts.len())
+            };
+            return Ok((whole, how));
         }
         _ => {}
     }

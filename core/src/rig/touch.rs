@@ -59,10 +59,11 @@ impl Compiler<'_> {
             }
             let (carrier, from) = self.carrier(node, body, &place);
             let obstacle = !matches!(carrier, Carrier::Solid(_));
-            let form = self.form(node, &body.shape, obstacle, &place, &mut known)?;
+            let mut form = self.form(node, &body.shape, obstacle, &place, &mut known)?;
+            form.pieces.retain(|p| p.size > 0.0);
             if form.pieces.is_empty() {
                 self.warnings.push(format!(
-                    "{place} touches nothing: its mesh has no triangle with an area; give it a shape with a size"
+                    "{place} touches nothing: its mesh has no extent, or no triangle with an area; give it a shape with a size"
                 ));
                 continue;
             }
@@ -82,7 +83,7 @@ impl Compiler<'_> {
                 });
             }
         }
-        let mut colliders = Colliders { all, apart: Vec::new() };
+        let mut colliders = Colliders { all, ..Colliders::default() };
         self.keep_apart(&mut colliders, bodies)?;
         Ok((colliders, notes))
     }

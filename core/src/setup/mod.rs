@@ -504,6 +504,26 @@ pub struct Bake {
     /// `fitted`: the same for rotations, degrees. Default 0.05.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tolerance_deg: Option<f64>,
+    /// How the shapes of soft bodies are written.
+    #[serde(skip_serializing_if = "BakedDeformation::is_default")]
+    pub deformation: BakedDeformation,
+}
+
+/// How the shapes of soft bodies are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BakedDeformation {
+    /// As morph targets, where a coating is pressed: as few as `tolerance` needs.
+    #[default]
+    Morph,
+    /// Not at all.
+    None,
+}
+
+impl BakedDeformation {
+    fn is_default(&self) -> bool {
+        *self == BakedDeformation::default()
+    }
 }
 
 /// Which keys a bake has.

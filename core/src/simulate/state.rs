@@ -21,6 +21,8 @@ pub struct State {
     pub joints: Vec<JointState>,
     /// The contacts of the last step, by pair.
     pub touched: Vec<super::Touched>,
+    /// Which of the pairs that were inside each other at the start have come apart.
+    pub parted: Vec<bool>,
     /// What began to touch since the frame began.
     pub strikes: Vec<super::Strike>,
     /// Joints contradict each other: even the shortest step did not close them, and halving is not tried again until
@@ -142,6 +144,7 @@ impl Clone for State {
             targets: self.targets.clone(),
             joints: self.joints.clone(),
             touched: self.touched.clone(),
+            parted: self.parted.clone(),
             strikes: self.strikes.clone(),
             joints_fight: self.joints_fight,
             halvings: self.halvings,
@@ -156,6 +159,7 @@ impl Clone for State {
         self.targets.clone_from(&other.targets);
         self.joints.clone_from(&other.joints);
         self.touched.clone_from(&other.touched);
+        self.parted.clone_from(&other.parted);
         self.strikes.clone_from(&other.strikes);
         self.joints_fight = other.joints_fight;
         (self.halvings, self.clean) = (other.halvings, other.clean);
@@ -178,6 +182,7 @@ impl State {
             targets: Vec::new(),
             joints: vec![JointState::default(); rig.joints.len()],
             touched: Vec::new(),
+            parted: vec![false; rig.colliders.inside.len()],
             strikes: Vec::new(),
             joints_fight: false,
             halvings: 0,

@@ -2,7 +2,7 @@
 
 use super::air::Surroundings;
 use super::constrain::{Yield, constrain};
-use super::touch::touch;
+use super::touch::{settle, touch};
 use super::{SolidState, State, TargetState, Workspace};
 use crate::actuator::{Pull, move_mass, turn_body};
 use crate::dynamics::top;
@@ -114,8 +114,12 @@ fn step_once(rig: &Rig, state: &mut State, work: &mut Workspace, dt: f64, whatev
         return false;
     }
     let closed = constrain(rig, state, work, (from, to), h, whatever);
+    if !closed && !whatever {
+        return false;
+    }
+    let out = h <= 0.0 || settle(rig, state, work);
     state.time = to;
-    closed && clear
+    closed && clear && out
 }
 
 /// Puts the parameter that each waiting target may not pass into the workspace.

@@ -47,6 +47,20 @@ impl Solver {
         }
     }
 
+    /// [`Self::solve`] whatever `x` is, iterating from zero.
+    pub fn solve_anew(
+        &mut self,
+        matrix: &BlockMatrix,
+        b: &[[f64; MOST]],
+        x: &mut [[f64; MOST]],
+        go_on: impl FnMut() -> bool,
+    ) -> Option<Effort> {
+        if !matches!(self.0, Method::Direct(_)) {
+            x.fill([0.0; MOST]);
+        }
+        self.solve(matrix, b, x, go_on)
+    }
+
     /// Solves `A x = b` with the matrix that was prepared. Iterating starts from the `x` given and ends early when
     /// `go_on` says no; only iterating tells what it took.
     pub fn solve(

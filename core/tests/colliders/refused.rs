@@ -98,6 +98,13 @@ fn meshes_without_an_area_touch_nothing() {
     let made = stage.compile().unwrap();
     assert!(made.rig.colliders.all.is_empty());
     assert!(made.warnings[0].contains("\"Thing\" touches nothing"), "{:?}", made.warnings);
+    // Points all at one place, and points nowhere.
+    stage.setup.bodies[0].shape = Shape::Sphere { radius: None };
+    for at in [DVec3::ONE, DVec3::NAN, DVec3::splat(f64::INFINITY)] {
+        stage.scene.meshes[0].positions = vec![at; 3];
+        assert!(stage.compile().unwrap().warnings[0].contains("\"Thing\" touches nothing"), "{at}");
+    }
+    stage.setup.bodies[0].shape = Shape::Auto {};
     stage.scene.nodes[0].mesh = None;
     assert!(stage.compile().unwrap().warnings[0].contains("static and has no shape"));
 }

@@ -1,15 +1,20 @@
 //! Every check of contact that has an exact answer. Scenes are made here.
-#![allow(clippy::unwrap_used)] // helpers of tests are tests
+#![allow(clippy::unwrap_used, missing_docs)] // helpers of tests are tests
 
 mod bounce;
 mod friction;
+mod jointed;
+mod soft;
 mod stack;
 
 use glam::{DQuat, DVec3};
-use sinew_core::rig::{Carrier, Collider, Colliders, Material, Rig, compile};
+use parry3d_f64::math::Pose;
+use parry3d_f64::query::contact;
+use parry3d_f64::shape::Shape as Solid;
+use sinew_core::contact::pose;
+use sinew_core::rig::{Carrier, Rig, compile};
 use sinew_core::scene::{Channels, Local, Node, Placement, Scene};
-use sinew_core::setup::{Behaviour, Body, Setup, Shape};
-use sinew_core::shape::Geometry;
+use sinew_core::setup::{Behaviour, Body, Coating, Joint, Setup, Shape};
 use sinew_core::simulate::{State, Workspace, step};
 
 /// What a thing is.
@@ -18,6 +23,8 @@ pub enum Form {
     Ball(f64),
     /// Half edges.
     Box(DVec3),
+    /// Length between the centres of its ends, along y, and radius.
+    Capsule(f64, f64),
     /// Everything below it.
     Floor,
 }
@@ -34,6 +41,7 @@ pub struct Thing {
     pub spin: DVec3,
     pub friction: f64,
     pub bounce: f64,
+    pub coating: Option<Coating>,
 }
 
 impl Thing {
@@ -47,6 +55,7 @@ impl Thing {
             spin: DVec3::ZERO,
             friction: 0.5,
             bounce: 0.0,
+            coating: None,
         }
     }
 
@@ -57,57 +66,44 @@ impl Thing {
 
 /// A rig of these things.
 pub fn rig(things: &[Thing], gravity: DVec3, frames_per_second: f64, substeps: u32) -> Rig {
+    jointed(things, &[], gravity, frames_per_second, substeps)
+}
+
+/// The same, with joints.
+pub fn jointed(
+    things: &[Thing],
+    joints: &[Joint],
+    gravity: DVec3,
+    frames_per_second: f64,
+    substeps: u32,
+) -> Rig {
     let (mut scene, mut setup) = (Scene { frames_per_second, ..Scene::default() }, Setup::default());
     setup.world.gravity = gravity.to_array();
     setup.world.substeps = substeps;
     setup.bake.frames = Some([0.0, 1.0]);
-    let mut colliders = Colliders::default();
     for (i, thing) in things.iter().enumerate() {
         let local = Channels { translation: thing.at, rotation: thing.turn, ..Channels::default() };
         scene.nodes.push(Node { name: format!("T{i}"), local: Local::Channels(local), ..Node::default() });
-        let (shape, geometry, size) = match thing.form {
-            Form::Ball(r) => (Shape::Sphere { radius: Some(r) }, Geometry::ball(r), 2.0 * r),
-            Form::Box(h) => {
-                let shape = Shape::Box { size: Some((h * 2.0).to_array()) };
-                (shape, Geometry::cuboid(h), 2.0 * h.min_element())
-            }
-            Form::Floor => (Shape::Auto {}, Geometry::half_space(), 1e9),
+        let mut body = Body::new(format!("T{i}"));
+        body.shape = match thing.form {
+            Form::Ball(r) => Shape::Sphere { radius: Some(r) },
+            Form::Box(h) => Shape::Box { size: Some((h * 2.0).to_array()) },
+            Form::Capsule(length, r) => Shape::Capsule { radius: Some(r), length: Some(length) },
+            Form::Floor => Shape::Plane {},
         };
-        let place = Placement { position: thing.at, rotation: thing.turn };
-        let (carrier, place) = match thing.mass {
-            Some(mass) => {
-                let mut body = Body::new(format!("T{i}"));
-                body.behaviour = Behaviour::Free;
-                body.shape = shape;
-                body.mass = Some(mass);
-                body.velocity = Some(thing.velocity.to_array());
-                body.spin = Some(thing.spin.to_array());
-                setup.bodies.push(body);
-                (Carrier::Solid(setup.bodies.len() - 1), Placement::IDENTITY)
-            }
-            None => (Carrier::World, place),
-        };
-        colliders.all.push(Collider {
-            node: i,
-            name: format!("T{i}"),
-            carrier,
-            place,
-            geometry,
-            material: Material {
-                friction: thing.friction,
-                grip: thing.friction,
-                bounce: thing.bounce,
-                rolling: 0.0,
-            },
-            size,
-            member: 1,
-            touches: 1,
-            coating: None,
-        });
+        body.behaviour = if thing.mass.is_some() { Behaviour::Free } else { Behaviour::Static };
+        body.mass = thing.mass;
+        body.velocity = thing.mass.map(|_| thing.velocity.to_array());
+        body.spin = thing.mass.map(|_| thing.spin.to_array());
+        body.contact.friction = Some(thing.friction);
+        body.contact.bounce = Some(thing.bounce);
+        body.contact.coating = thing.coating;
+        setup.bodies.push(body);
     }
-    let mut rig = compile(&scene, &setup, None).unwrap().rig;
-    rig.colliders = colliders;
-    rig
+    setup.joints = joints.to_vec();
+    let compiled = compile(&scene, &setup, None).unwrap();
+    assert!(compiled.warnings.is_empty(), "{:?}", compiled.warnings);
+    compiled.rig
 }
 
 /// A rig in motion.
@@ -124,6 +120,42 @@ impl Run {
 
     pub fn step(&mut self, dt: f64) {
         step(&self.rig, &mut self.state, &mut self.work, dt);
+    }
+
+    /// The deepest overlap of any two colliders now, as a share of the smaller one, asked of the library of shapes.
+    pub fn overlap(&self) -> f64 {
+        let colliders = &self.rig.colliders;
+        let place = |c: usize| match colliders.all[c].carrier {
+            Carrier::Solid(s) => self.state.solids[s].placement(),
+            Carrier::Keys(p) => self.rig.paths[p].placement(self.state.time),
+            Carrier::World => Placement::IDENTITY,
+        };
+        let mut worst = 0.0_f64;
+        for a in 0..colliders.all.len() {
+            for b in a + 1..colliders.all.len() {
+                if !colliders.may_touch(a, b) {
+                    continue;
+                }
+                let (x, y) = (&colliders.all[a], &colliders.all[b]);
+                let [p, q] = [a, b].map(|c| pose(&place(c).then(&colliders.all[c].place)));
+                let (first, second) = (x.geometry.shape(), y.geometry.shape());
+                // Above a half space, the lowest point tells.
+                let above = |plane: &Pose, other: &dyn Solid, at: &Pose| {
+                    let up = plane.rotation * DVec3::Y;
+                    let lowest = other.as_support_map().unwrap().support_point(at, -up);
+                    up.dot(lowest - plane.translation)
+                };
+                let gap = if first.as_halfspace().is_some() {
+                    above(&p, second, &q)
+                } else if second.as_halfspace().is_some() {
+                    above(&q, first, &p)
+                } else {
+                    contact(&p, first, &q, second, 0.0).unwrap().map_or(0.0, |c| c.dist)
+                };
+                worst = worst.max(-gap / x.size.min(y.size));
+            }
+        }
+        worst
     }
 
     pub fn at(&self, i: usize) -> DVec3 {

@@ -20,3 +20,38 @@ fn ten_boxes_stand_for_ten_seconds() {
     println!("top moved {worst:e}");
     assert!(worst < 1e-3, "{worst}");
 }
+
+/// Balls and cubes, in turn, over a floor between walls.
+fn heap(count: usize) -> Vec<Thing> {
+    let mut things = Vec::new();
+    let (side, wide) = (4, 0.6);
+    for i in 0..count {
+        let (layer, c) = (i / (side * side), i % (side * side));
+        let cell = DVec3::new((c % side) as f64 - 1.5, 0.0, (c / side) as f64 - 1.5);
+        let jitter = DVec3::new(((i * 7) % 5) as f64, 0.0, ((i * 3) % 5) as f64) * 0.008;
+        let at = cell * 0.29 + jitter + DVec3::Y * (0.3 + 0.29 * layer as f64);
+        things.push(match i % 3 {
+            0 => Thing::new(Form::Box(DVec3::splat(0.1)), at),
+            _ => Thing::new(Form::Ball(0.1), at),
+        });
+    }
+    things.push(Thing::fixed(Form::Box(DVec3::new(3.0, 0.5, 3.0)), DVec3::new(0.0, -0.5, 0.0)));
+    for (x, z) in [(1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0)] {
+        let at = DVec3::new(x, 0.0, z) * (wide + 0.5) + DVec3::Y * 3.0;
+        things.push(Thing::fixed(Form::Box(DVec3::new(0.5 + z.abs(), 3.0, 0.5 + x.abs())), at));
+    }
+    things
+}
+
+#[test]
+fn a_heap_of_balls_and_cubes_settles_without_overlap() {
+    let mut run = Run::new(rig(&heap(64), DVec3::new(0.0, -9.81, 0.0), 60.0, 1));
+    let mut worst = 0.0_f64;
+    for _ in 0..240 {
+        run.step(1.0 / 60.0);
+        worst = worst.max(run.overlap());
+    }
+    let speed = run.state.solids.iter().fold(0.0_f64, |m, s| m.max(s.velocity.length()));
+    println!("overlap {worst:e}, speed {speed:e}");
+    assert!(worst < 2e-2, "{worst}");
+}

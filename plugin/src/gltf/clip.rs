@@ -263,7 +263,7 @@ impl Document {
     }
 
     /// Appends bytes to the buffer that is ours to grow, and says which one it is and where they begin.
-    fn grow(&mut self, bytes: &[u8]) -> Result<(usize, usize), Error> {
+    pub(super) fn grow(&mut self, bytes: &[u8]) -> Result<(usize, usize), Error> {
         let grows = |b: &Buffer| matches!(b.home, Home::Bin | Home::New);
         let index = match self.buffers.iter().position(grows) {
             Some(index) => index,

@@ -7,7 +7,7 @@
 //!
 //! `glb` (container) and `resource` (what a URI leads to) give `buffer`s; `entry` looks into the JSON and names
 //! what it finds; `accessor` decodes numbers; `transform`, `mesh`, `animation` and `read` make the scene; `clip`
-//! adds a baked clip and `pose` moves nodes; `physics` makes a set-up of what extensions say, and writes one as them; `layout` arranges
+//! adds a baked clip, `morph` the shapes of soft bodies, and `pose` moves nodes; `physics` makes a set-up of what extensions say, and writes one as them; `layout` arranges
 //! buffers for the container that is asked for; `save` puts
 //! files on disk, whole or not at all.
 //!
@@ -23,6 +23,7 @@ mod error;
 mod glb;
 mod layout;
 mod mesh;
+mod morph;
 mod physics;
 mod pose;
 mod read;

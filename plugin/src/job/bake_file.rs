@@ -137,11 +137,16 @@ pub fn bake_file(
         return Err(JobError::Cancelled);
     }
     let began = Instant::now();
+    let mut channels = std::mem::take(&mut outcome.baked.channels);
+    for deformation in &outcome.deformations {
+        let frames = outcome.motion.times();
+        channels.push(document.add_deformation(deformation, outcome.source, frames)?);
+    }
     document.add_clip(&ClipToAdd {
         name: &name,
         source: outcome.source,
         replace: request.replace,
-        channels: &outcome.baked.channels,
+        channels: &channels,
     })?;
     document.save(&output)?;
     if let Some(plot) = &request.plot {

@@ -4,7 +4,7 @@ use super::setup_file::AUTOMATIC;
 use super::{JobError, LoadedSetup, SetupSource, load_setup};
 use crate::gltf::{Document, ReadOptions};
 use serde::Serialize;
-use sinew_core::rig::compile;
+use sinew_core::rig::{Carrier, compile};
 use sinew_core::scene::{Property, Scene};
 use sinew_core::setup::{Behaviour, choose_clip, explain};
 use std::collections::HashSet;
@@ -35,6 +35,8 @@ pub struct Inspection {
     pub metres_per_unit: f64,
     /// What would be simulated.
     pub bodies: Vec<BodyInfo>,
+    /// What would be in their way.
+    pub obstacles: Vec<ObstacleInfo>,
     /// Keyed nodes that would not be, and why.
     pub left_alone: Vec<LeftAlone>,
     /// What is amiss.
@@ -75,6 +77,19 @@ pub struct BodyInfo {
     pub damping: f64,
     /// Base distance, scene units.
     pub base_distance: f64,
+    /// The shape that it touches with, and how that was found; none when it touches nothing.
+    pub collider: Option<String>,
+}
+
+/// One thing that is in the way and is not simulated.
+#[derive(Clone, Debug, Serialize)]
+pub struct ObstacleInfo {
+    /// The node, as a set-up calls it.
+    pub node: String,
+    /// What moves it: nothing, keys, or the body of that name that it is on.
+    pub moved_by: Option<String>,
+    /// The shape that it touches with, and how that was found.
+    pub collider: String,
 }
 
 /// A keyed node that would not be simulated.
@@ -110,6 +125,7 @@ pub fn inspect(
         frames: None,
         metres_per_unit: setup.world.metres_per_unit,
         bodies: Vec::new(),
+        obstacles: Vec::new(),
         left_alone: Vec::new(),
         warnings: document.warnings().iter().cloned().chain(warnings).collect(),
     };
@@ -139,6 +155,23 @@ pub fn inspect(
                 answers_at_rad_per_s: answers,
                 damping: if answers > 0.0 { drive.damping / (2.0 * answers) } else { 0.0 },
                 base_distance: drive.reach.distance,
+                collider: compiled
+                    .collider_notes
+                    .iter()
+                    .find(|n| n.node == solid.node)
+                    .map(|n| n.how.clone()),
+            });
+        }
+        for note in compiled.collider_notes.iter().filter(|n| !simulated.contains(&n.node)) {
+            let Some(c) = compiled.rig.colliders.all.iter().find(|c| c.node == note.node) else { continue };
+            found.obstacles.push(ObstacleInfo {
+                node: c.name.clone(),
+                moved_by: match c.carrier {
+                    Carrier::World => None,
+                    Carrier::Keys(_) => Some("its keys".into()),
+                    Carrier::Solid(s) => Some(compiled.rig.solids[s].name.clone()),
+                },
+                collider: note.how.clone(),
             });
         }
     }

@@ -1,7 +1,7 @@
 //! A scene in memory and a set-up: compile, simulate, bake.
 
 use super::{JobError, JointReport, Progress, Report, Stage, Status, Timings};
-use sinew_core::bake::{Baked, bake};
+use sinew_core::bake::{Baked, Deformation, bake, deformations};
 use sinew_core::joint::openings;
 use sinew_core::motion::{Motion, report, touching};
 use sinew_core::rig::{Compiled, compile};
@@ -23,6 +23,8 @@ pub struct Outcome {
     pub motion: Motion,
     /// Curves for the host.
     pub baked: Baked,
+    /// Shapes of soft bodies.
+    pub deformations: Vec<Deformation>,
     /// What happened; output and the timings of reading and writing are the caller's to fill in.
     pub report: Report,
 }
@@ -74,6 +76,7 @@ pub fn simulate(
     tell(Progress::begin(Stage::Bake))?;
     let began = Instant::now();
     let baked = bake(scene, clip, rig, &motion, &setup.bake, single)?;
+    let deformations = deformations(scene, clip, rig, &motion, &setup.bake);
     timings.bake_s = began.elapsed().as_secs_f64();
 
     let bodies = report(rig, &motion);
@@ -110,7 +113,7 @@ pub fn simulate(
         warnings,
         timings,
     };
-    Ok(Outcome { source, name, compiled, motion, baked, report })
+    Ok(Outcome { source, name, compiled, motion, baked, deformations, report })
 }
 
 /// Adds what fell short to the warnings; whether anything did.

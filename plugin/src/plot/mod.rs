@@ -8,10 +8,13 @@
 mod marks;
 mod moments;
 mod panel;
+mod section;
 mod skeleton;
 mod svg;
 mod ticks;
 mod track;
+
+pub use section::{Outline, draw_sections};
 
 use marks::Marks;
 use panel::Panel;

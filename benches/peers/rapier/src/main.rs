@@ -1,9 +1,10 @@
-//! Rapier on the neutral scenes: `rapier-peer SCENES OUT.json`. Impulse joints, double precision, one thread.
+//! Rapier on the neutral scenes: `rapier-peer SCENES OUT.json [WORDS]`. Impulse joints, double precision, one thread.
 
 mod world;
 
 use rapier3d_f64::math::Vector;
 use serde_json::{Value, json};
+use std::path::Path;
 use world::{Start, World, load};
 
 /// Repetitions stop after so many seconds of one scene, but there are always two.
@@ -20,32 +21,46 @@ fn now() -> f64 {
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
-    let [_, scenes, out] = &arguments[..] else { panic!("usage: rapier-peer SCENES OUT.json") };
+    let [_, scenes, out, words @ ..] = &arguments[..] else {
+        panic!("usage: rapier-peer SCENES OUT.json [WORDS]")
+    };
+    let chosen = |word: &str| words.is_empty() || words.iter().any(|w| w == word);
     let mut rows = Vec::new();
-    for kind in ["hinge", "ball"] {
-        for links in [10, 20, 100, 300, 1000] {
-            let scene = load(scenes, &format!("chain_{kind}_{links}"));
-            for iterations in [4, 50] {
-                rows.push(chain(&scene, iterations));
+    if chosen("chains") {
+        for kind in ["hinge", "ball"] {
+            for links in [10, 20, 100, 300, 1000] {
+                let scene = load(scenes, &format!("chain_{kind}_{links}"));
+                for iterations in [4, 50] {
+                    rows.push(chain(&scene, iterations));
+                }
             }
         }
     }
-    for iterations in [4, 50] {
-        rows.push(energy(&load(scenes, "chain_ball_10"), iterations));
+    if chosen("energy") {
+        for iterations in [4, 50] {
+            rows.push(energy(&load(scenes, "chain_ball_10"), iterations));
+        }
     }
     for scalars in [108, 261, 759] {
         let scene = load(scenes, &format!("net_{scalars}"));
-        for iterations in [4, 20] {
-            rows.push(assemble(&scene, iterations));
+        for iterations in if chosen("assembly") { &[4, 20][..] } else { &[] } {
+            rows.push(assemble(&scene, *iterations));
         }
-        for iterations in [4, 20, 100] {
-            rows.push(shake(&scene, format!("shake_net_{scalars}"), 600, 1, iterations));
+        for iterations in if chosen("shake") { &[4, 20, 100][..] } else { &[] } {
+            rows.push(shake(&scene, format!("shake_net_{scalars}"), 600, 1, *iterations));
         }
     }
-    for links in [9, 100] {
+    for links in if chosen("swung") { &[9, 100][..] } else { &[] } {
         let scene = load(scenes, &format!("swung_{links}"));
         rows.push(shake(&scene, format!("swung_{links}"), 250, 4, 4));
         rows.push(shake(&scene, format!("swung_{links}"), 250, 10, 10));
+    }
+    for name in ["pile", "islands"] {
+        if chosen(name) {
+            for start in [Start::Free, Start::Drowsy] {
+                rows.push(pile(&load(scenes, name), start, Path::new(out)));
+            }
+        }
     }
     std::fs::write(out, Value::from(rows).to_string()).expect("the file can be written");
 }
@@ -174,5 +189,26 @@ fn shake(scene: &Value, label: String, frames: usize, substeps: usize, iteration
     json!({
         "scene": label, "peer": format!("{}{by}", name(iterations)), "ms": mean(&seconds) * 1e3,
         "worst_ms": worst(&seconds) * 1e3, "opening": opening, "early": early,
+    })
+}
+
+/// Bodies dropped. Leaves where they were beside the results, for `overlaps`.
+fn pile(scene: &Value, start: Start, out: &Path) -> Value {
+    let index = |v: &Value| v.as_u64().expect("a whole number") as usize;
+    let span = |name: &str| index(&scene[name][0])..index(&scene[name][1]);
+    let mut poses = Vec::new();
+    let seconds = least(
+        index(&scene["frames"]),
+        || World::new(scene, 4, start),
+        |world, _| world.step(),
+        |_, world| world.note(&mut poses),
+    );
+    let (label, sleep) = (scene["name"].as_str().expect("a name"), start == Start::Drowsy);
+    let file = format!("rapier_{label}{}.poses", if sleep { "_sleep" } else { "" });
+    std::fs::write(out.with_file_name(&file), poses).expect("the file can be written");
+    json!({
+        "scene": label, "peer": format!("{}{}", name(4), if sleep { ", may sleep" } else { "" }),
+        "ms": mean(&seconds[span("settled")]) * 1e3, "falling_ms": mean(&seconds[span("falling")]) * 1e3,
+        "worst_ms": worst(&seconds) * 1e3, "poses": file,
     })
 }

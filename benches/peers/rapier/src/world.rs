@@ -13,6 +13,8 @@ pub enum Start {
     Perturbed,
     /// Put together, body 0 moved.
     Shaken,
+    /// All free; what rests may sleep.
+    Drowsy,
 }
 
 /// Everything that Rapier steps.
@@ -60,6 +62,7 @@ pub fn load(directory: &str, name: &str) -> Value {
 impl World {
     pub fn new(scene: &Value, iterations: usize, start: Start) -> World {
         let mut bodies = RigidBodySet::new();
+        let mut colliders = ColliderSet::new();
         let mut joints = ImpulseJointSet::new();
         let parameters = IntegrationParameters {
             dt: number(&scene["dt"]),
@@ -68,6 +71,12 @@ impl World {
             ..IntegrationParameters::default()
         };
         let ground = bodies.insert(RigidBodyBuilder::fixed());
+        let rubs = |c: ColliderBuilder| c.density(0.0).friction(number(&scene["friction"])).restitution(0.0);
+        for wall in scene["walls"].as_array().into_iter().flatten() {
+            let half = vector(&wall["half"]);
+            let wall = ColliderBuilder::cuboid(half.x, half.y, half.z).translation(vector(&wall["pos"]));
+            colliders.insert_with_parent(rubs(wall), ground, &mut bodies);
+        }
         let all = list(&scene["bodies"]);
         let (mut handles, mut masses) = (Vec::new(), Vec::new());
         for (i, body) in all.iter().enumerate() {
@@ -79,11 +88,21 @@ impl World {
             let (mass, inertia) = (number(&body["mass"]), vector(&body["inertia"]));
             let builder = builder
                 .pose(Pose::from_parts(vector(&at["pos"]), quaternion(&at["quat"])))
-                .can_sleep(false)
+                .can_sleep(start == Start::Drowsy)
                 .gyroscopic_forces_enabled(true)
                 .additional_mass_properties(MassProperties::new(Vector::ZERO, mass, inertia));
             handles.push(bodies.insert(builder));
             masses.push((mass, inertia));
+            let shape = &body["shape"];
+            let collider = match shape["type"].as_str() {
+                Some("ball") => ColliderBuilder::ball(number(&shape["radius"])),
+                Some(_) => {
+                    let half = vector(&shape["half"]);
+                    ColliderBuilder::cuboid(half.x, half.y, half.z)
+                }
+                None => continue,
+            };
+            colliders.insert_with_parent(rubs(collider), handles[i], &mut bodies);
         }
         let mut ends = Vec::new();
         for joint in list(&scene["joints"]) {
@@ -113,7 +132,7 @@ impl World {
             broad: BroadPhaseBvh::new(),
             narrow: NarrowPhase::new(),
             bodies,
-            colliders: ColliderSet::new(),
+            colliders,
             joints,
             multibody_joints: MultibodyJointSet::new(),
             soft: SoftBodySet::new(),
@@ -179,6 +198,15 @@ impl World {
         let handle = self.handles.last().expect("there are bodies");
         let p = self.bodies[*handle].translation();
         [p.x, p.y, p.z]
+    }
+
+    /// Adds where every body is: x, y, z, and the quaternion w, x, y, z.
+    pub fn note(&self, poses: &mut Vec<u8>) {
+        for handle in &self.handles {
+            let (p, q) = (self.bodies[*handle].translation(), self.bodies[*handle].rotation());
+            let numbers = [p.x, p.y, p.z, q.w, q.x, q.y, q.z];
+            poses.extend(numbers.iter().flat_map(|x| x.to_le_bytes()));
+        }
     }
 
     /// Kinetic energy and weight, J.

@@ -45,14 +45,15 @@ impl Constraints {
         self.catch(rig);
         self.place_ends(); // where the movers guess
         self.hold_levers(rig);
-        self.start_over();
+        let mut pulls = self.start_over();
         let (mut last, mut slow, mut changes) = (f64::INFINITY, 0, 0);
         // One sweep of pairs leaves most open, and that is no sign of a step too long.
         let limited = rig.solver.limited;
         let patient = limited && (rig.solver.tier != Tier::Direct || rig.solver.budget.is_none());
         let trend = rig.solver.tier != Tier::Pairwise;
         for round in 0..=rig.solver.rounds {
-            self.follow();
+            self.follow(pulls);
+            pulls = true;
             let open = self.residuals(rig);
             let size = open.0.max(open.1 * self.link);
             if limited {
@@ -88,8 +89,12 @@ impl Constraints {
         false
     }
 
-    /// Forgets the forces of the step before, but for those of springs that pull their utmost.
-    fn start_over(&mut self) {
+    /// Forgets the forces of the step before, but for those of springs that pull their utmost; whether there are any.
+    fn start_over(&mut self) -> bool {
+        if !self.any_soft {
+            self.multipliers.fill([0.0; MOST]);
+            return false;
+        }
         for (j, multipliers) in self.multipliers.iter_mut().enumerate() {
             let soft = self.holds[j].is_soft;
             for (r, multiplier) in multipliers.iter_mut().enumerate() {
@@ -98,6 +103,7 @@ impl Constraints {
                 }
             }
         }
+        true
     }
 
     /// Changes the multipliers by what `wanted` tells. With a `trend`, by what the change before left undone, too: what
@@ -108,7 +114,7 @@ impl Constraints {
         let (mut along, mut size) = (0.0, 0.0);
         if trend {
             for (j, (now, before)) in self.wanted.iter().zip(wanted.iter()).enumerate() {
-                for r in 0..self.rows[j].count {
+                for r in 0..self.matrix.rows[j] {
                     let less = now[r] - before[r];
                     along += now[r] * less;
                     size += less * less;
@@ -116,29 +122,42 @@ impl Constraints {
             }
         }
         let share = if size > 0.0 { (along / size).clamp(-MOST_TREND, MOST_TREND) } else { 0.0 };
-        wanted.copy_from_slice(&self.wanted);
         let clock = self.clock;
-        self.change.fill([0.0; MOST]);
-        self.factor.solve(&self.matrix, &self.wanted, &mut self.change, || clock.goes_on());
+        self.factor.solve_anew(&self.matrix, &self.wanted, &mut self.change, || clock.goes_on());
         for (j, multipliers) in self.multipliers.iter_mut().enumerate() {
-            for r in 0..self.rows[j].count {
+            for r in 0..self.matrix.rows[j] {
                 let now = self.change[j][r];
-                let by = now - share * (step[j][r] + now - change[j][r]);
+                // Without a trend, what is remembered may be of any step, and no number.
+                let by = if share == 0.0 { now } else { now - share * (step[j][r] + now - change[j][r]) };
                 multipliers[r] += by;
-                (step[j][r], change[j][r]) = (by, now);
+                step[j][r] = by;
             }
         }
+        // The next round makes these anew.
+        std::mem::swap(wanted, &mut self.wanted);
+        std::mem::swap(change, &mut self.change);
     }
 
-    /// Moves the bodies by the multipliers there are.
+    /// Moves the bodies by the multipliers there are, if there are any.
     #[inline(always)]
-    pub(super) fn follow(&mut self) {
-        self.forces.fill((DVec3::ZERO, DVec3::ZERO));
-        self.structure.spread(&self.rows, &self.multipliers, &mut self.forces);
+    pub(super) fn follow(&mut self, pulls: bool) {
+        self.begin_forces();
+        if pulls {
+            self.structure.spread(&self.rows, &self.multipliers, &mut self.forces);
+        }
         for (mover, (force, torque)) in self.movers.iter_mut().zip(&self.forces) {
             mover.follow(*force, *torque);
         }
         self.place_ends();
+    }
+
+    /// No forces yet but those of contacts.
+    #[inline(always)]
+    fn begin_forces(&mut self) {
+        match self.pushed {
+            true => self.forces.copy_from_slice(&self.pushes),
+            false => self.forces.fill((DVec3::ZERO, DVec3::ZERO)),
+        }
     }
 
     /// Takes the rows in the middle between the start and where the bodies are now, and holds them; makes and factors
@@ -159,29 +178,31 @@ impl Constraints {
             }
             let hold = &self.holds[j];
             if !hold.active {
-                self.rows[j].count = 0;
+                self.rows[j].clear();
                 continue;
             }
-            let side = |e: usize| {
-                let late = self.structure.ends[j][e].map_or(0.5, |b| self.movers[b].late);
-                (hold.start[e].mix(&hold.end[e], late), late)
-            };
-            let ((mut a, late_a), (b, late_b)) = (side(0), side(1));
-            if hold.translations == 3 && !hold.is_soft && joint.kind != Kind::Track {
-                // What is still open is not part of the lever.
-                a.lever -= b.point - a.point;
+            let late = [self.late(j, 0), self.late(j, 1)];
+            let ([a, b], [later_a, later_b]) = (&hold.start, &hold.end);
+            // What is still open is not part of the lever.
+            if hold.point {
+                let (point_a, lever_a) = a.mix_point(later_a, late[0]);
+                let (point_b, lever_b) = b.mix_point(later_b, late[1]);
+                let apart = point_b - point_a;
+                self.rows[j].hold_point(lever_a - apart, lever_b, apart);
+            } else {
+                let (mut a, b) = (a.mix(later_a, late[0]), b.mix(later_b, late[1]));
+                if hold.translations == 3 && !hold.is_soft && joint.kind != Kind::Track {
+                    a.lever -= b.point - a.point;
+                }
+                self.rows[j].set(joint, &a, &b, &hold.to, Measure::Products);
             }
-            self.rows[j].set(joint, &a, &b, &hold.to, Measure::Products);
             if self.steep {
                 let rows = &self.rows[j];
-                for (e, late) in [(0, late_a), (1, late_b)] {
+                for e in 0..2 {
                     let Some(body) = self.structure.ends[j][e] else { continue };
-                    let mut force = DVec3::ZERO;
-                    for r in 0..rows.count {
-                        force += rows.on[e][r].linear * self.multipliers[j][r];
-                    }
+                    let force = rows.pull(e, &self.multipliers[j]);
                     // d (r x f) = (dc x r) x f = r (f . dc) - (r . f) dc
-                    let r = hold.end[e].lever * late;
+                    let r = hold.end[e].lever * late[e];
                     let along = r.dot(force);
                     let slope = &mut self.slopes[body];
                     slope.x_axis += DVec3::new(along, 0.0, 0.0) - r * force.x;
@@ -201,6 +222,15 @@ impl Constraints {
             }
         }
         self.factor.prepare(&self.matrix);
+    }
+
+    /// How late in the step forces act on one end of a joint.
+    #[inline(always)]
+    fn late(&self, j: usize, e: usize) -> f64 {
+        match self.structure.ends[j][e] {
+            Some(body) => self.movers[body].late,
+            None => 0.5,
+        }
     }
 
     /// Decides which joints have rows at first.
@@ -244,6 +274,9 @@ impl Constraints {
 
     /// Catches ranges past their end and, while `let_go`, lets go of those that would have to pull; whether there were any.
     pub(super) fn change_ranges(&mut self, rig: &Rig, let_go: bool) -> bool {
+        if !self.any_soft && !self.any_range {
+            return false;
+        }
         let mut changed = false;
         for (j, joint) in rig.joints.iter().enumerate() {
             let hold = &mut self.holds[j];
@@ -294,7 +327,7 @@ impl Constraints {
     /// Forces and torques of the firm joints, at the middle between the start and where the bodies ended, into `forces`.
     #[inline(always)]
     pub(super) fn gather(&mut self, rig: &Rig) {
-        self.forces.fill((DVec3::ZERO, DVec3::ZERO));
+        self.begin_forces();
         for (j, joint) in rig.joints.iter().enumerate() {
             let hold = &self.holds[j];
             if !hold.active || hold.is_soft {
@@ -302,19 +335,18 @@ impl Constraints {
             }
             let l = &self.multipliers[j];
             let ends = self.structure.ends[j];
-            let late: [f64; 2] = std::array::from_fn(|e| ends[e].map_or(0.5, |b| self.movers[b].late));
+            let late = [self.late(j, 0), self.late(j, 1)];
             if hold.point {
                 let force = DVec3::new(l[0], l[1], l[2]);
-                let mid = |e: usize, late: f64| hold.start[e].point * (1.0 - late) + hold.end[e].point * late;
-                let lever =
-                    |e: usize, late: f64| hold.start[e].lever * (1.0 - late) + hold.end[e].lever * late;
+                let mid = |e: usize, late: f64| hold.start[e].mix_point(&hold.end[e], late);
                 if let Some(body) = ends[1] {
                     self.forces[body].0 += force;
-                    self.forces[body].1 += lever(1, late[1]).cross(force);
+                    self.forces[body].1 += mid(1, late[1]).1.cross(force);
                 }
                 if let Some(body) = ends[0] {
                     // What is left open does not turn the pair: the two forces act at one point.
-                    let lever = lever(0, late[0]) + mid(1, late[0]) - mid(0, late[0]);
+                    let (point, lever) = mid(0, late[0]);
+                    let lever = lever + mid(1, late[0]).0 - point;
                     self.forces[body].0 -= force;
                     self.forces[body].1 -= lever.cross(force);
                 }
@@ -327,10 +359,7 @@ impl Constraints {
             rows.set(joint, &a, &b, &hold.to, Measure::Products);
             for e in 0..2 {
                 let Some(body) = ends[e] else { continue };
-                for r in 0..rows.count {
-                    self.forces[body].0 += rows.on[e][r].linear * l[r];
-                    self.forces[body].1 += rows.on[e][r].angular * l[r];
-                }
+                rows.push(e, l, &mut self.forces[body]);
             }
         }
     }
@@ -349,7 +378,7 @@ impl Constraints {
             }
             for e in 0..2 {
                 let Some(body) = self.structure.ends[j][e] else { continue };
-                hold.end[e] = hold.side(e, self.movers[body].end_position, &self.axes[body]);
+                hold.arrive(e, self.movers[body].end_position, &self.axes[body]);
             }
         }
     }

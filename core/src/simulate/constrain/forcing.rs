@@ -23,11 +23,20 @@ impl Constraints {
         for (i, body) in self.bodies.iter_mut().enumerate() {
             let (shift, _) = self.movers[i].free();
             let before = &self.before[i];
+            // Contacts have pushed it meanwhile.
+            let (force, torque) = self.pushes[i];
+            let gains = self.movers[i].gains(force, torque);
+            state.solids[i].velocity += gains.0;
+            state.solids[i].momentum += gains.1;
             let turned = match self.yields[i].coasts {
-                true => top::turn(before.orientation, before.momentum, rig.solids[i].per_inertia, h),
+                true => {
+                    let spun = before.momentum + gains.1 * 0.5;
+                    top::turn(before.orientation, spun, rig.solids[i].per_inertia, h)
+                }
                 false => state.solids[i].orientation,
             };
-            body.placement = Placement { position: before.position + shift, rotation: turned };
+            let position = before.position + shift + force * self.movers[i].mobility().shift;
+            body.placement = Placement { position, rotation: turned };
         }
         for (j, hold) in self.holds.iter().enumerate() {
             self.assembly.hold(&rig.joints, j, hold.to, hold.on);
@@ -56,7 +65,7 @@ impl Constraints {
             let turned = rotation::log(at.rotation * from.rotation.conjugate());
             let before = &self.before[i];
             if self.yields[i].coasts {
-                s.momentum = before.momentum;
+                s.momentum = before.momentum + self.movers[i].gains(self.pushes[i].0, self.pushes[i].1).1;
             }
             s.momentum += top::angular_momentum(at.rotation, turned / h, rig.solids[i].inertia);
             (s.position, s.orientation) = (at.position, at.rotation);

@@ -22,6 +22,9 @@ const FAR: f64 = 2e-3;
 /// Corrections, the first with the matrix there is; a third only if there is time.
 const CORRECTIONS: usize = 3;
 
+/// Rounds of closing after contacts have moved bodies.
+const CLOSINGS: usize = 4;
+
 /// The largest turn of one correction (rad): beyond it the linearisation says nothing.
 const LARGEST_TURN_RAD: f64 = 0.8;
 
@@ -30,8 +33,7 @@ impl Constraints {
     pub(super) fn solve_rates(&mut self, rig: &Rig) {
         if rig.solver.tier != Tier::Pairwise {
             // Velocities are settled whatever the time: what they leave open would be there in every step to come.
-            self.change.fill([0.0; MOST]);
-            self.factor.solve(&self.matrix, &self.wanted, &mut self.change, || true);
+            self.factor.solve_anew(&self.matrix, &self.wanted, &mut self.change, || true);
             std::mem::swap(&mut self.wanted, &mut self.change);
             return;
         }
@@ -43,8 +45,7 @@ impl Constraints {
         let first = size(wanted, &matrix.rows);
         let mut sweeps = 0;
         while sweeps < rig.solver.rounds && size(wanted, &matrix.rows) > SETTLED * first {
-            change.fill([0.0; MOST]);
-            factor.solve(matrix, wanted, change, || true);
+            factor.solve_anew(matrix, wanted, change, || true);
             for (impulse, change) in impulses.iter_mut().zip(&*change) {
                 (0..MOST).for_each(|r| impulse[r] += change[r]);
             }
@@ -76,11 +77,11 @@ impl Constraints {
         self.multipliers.copy_from_slice(&self.best.1);
         // Ropes do not push and springs have their strength, closed or not.
         self.change_ranges(rig, true);
-        self.follow();
+        self.follow(true);
         let (opening, angle) = self.residuals(rig);
         if !(opening + angle).is_finite() {
             self.multipliers.fill([0.0; MOST]);
-            self.follow();
+            self.follow(true);
             self.residuals(rig);
         }
         let is_far = |open: &(f64, f64)| !(open.0 <= FAR * self.link && open.1 <= FAR);
@@ -100,6 +101,26 @@ impl Constraints {
             if pass > 0 {
                 self.take_rows(rig, state);
             }
+            for (j, joint) in rig.joints.iter().enumerate() {
+                if self.holds[j].is_soft || joint.kind.one_sided() && self.wanted[j][0] > 0.0 {
+                    self.wanted[j] = [0.0; MOST];
+                }
+            }
+            self.solve_rates(rig);
+            self.shift(state);
+        }
+        self.residuals(rig);
+    }
+
+    /// Closes joints whose bodies contacts have moved, without velocities. Springs and ends of ranges stay as they are.
+    pub fn close_places(&mut self, rig: &Rig, state: &mut State) {
+        self.follow_places(state);
+        for _ in 0..CLOSINGS {
+            let (opening, angle) = self.residuals(rig);
+            if opening <= super::CLOSED * self.link && angle <= super::CLOSED {
+                return;
+            }
+            self.take_rows(rig, state);
             for (j, joint) in rig.joints.iter().enumerate() {
                 if self.holds[j].is_soft || joint.kind.one_sided() && self.wanted[j][0] > 0.0 {
                     self.wanted[j] = [0.0; MOST];
@@ -141,7 +162,14 @@ impl Constraints {
                 s.position += moved * share;
                 s.orientation = (rotation::exp(turned * share) * s.orientation).normalize();
             }
-            self.axes[i] = DMat3::from_quat(s.orientation);
+        }
+        self.follow_places(state);
+    }
+
+    /// Has the joints' frames be where the bodies are.
+    fn follow_places(&mut self, state: &State) {
+        for (axes, s) in self.axes.iter_mut().zip(&state.solids) {
+            *axes = DMat3::from_quat(s.orientation);
         }
         for (j, hold) in self.holds.iter_mut().enumerate() {
             for e in 0..2 {

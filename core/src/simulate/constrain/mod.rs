@@ -71,9 +71,16 @@ pub struct Constraints {
     steep: bool,
     /// How bodies gave way to their actuators in the free motion.
     pub yields: Vec<Yield>,
+    /// Forces and torques of contacts on bodies with joints, throughout the step; whether there are any.
+    pub pushes: Vec<(DVec3, DVec3)>,
+    pub pushed: bool,
     /// Which bodies have joints.
     jointed: Vec<bool>,
     posed: Vec<bool>,
+    /// Whether any joint is a spring, holds one way only, or can break: what none is need not be looked for.
+    any_soft: bool,
+    any_range: bool,
+    any_breaks: bool,
     /// Mean distance from a joint to the middle of its bodies, twice: what openings are measured by.
     link: f64,
 }
@@ -141,6 +148,17 @@ impl Hold {
         self.frame = [DMat3::from_quat(frames[0].rotation), DMat3::from_quat(frames[1].rotation)];
     }
 
+    /// Puts one of its frames at the end of the step to where it is with its end at `position` and turned like this.
+    #[inline(always)]
+    fn arrive(&mut self, e: usize, position: DVec3, axes: &DMat3) {
+        if self.point {
+            let lever = *axes * self.place[e];
+            (self.end[e].point, self.end[e].lever) = (position + lever, lever);
+            return;
+        }
+        self.end[e] = self.side(e, position, axes);
+    }
+
     /// Where one of its frames is, with its end at `position` and turned like this.
     #[inline(always)]
     fn side(&self, e: usize, position: DVec3, axes: &DMat3) -> Side {
@@ -184,6 +202,9 @@ impl Constraints {
                 }
             }
         }
+        let holds: Vec<Hold> = rig.joints.iter().map(Hold::new).collect();
+        let breaks =
+            |joint: &Joint| joint.holds.most_force.is_finite() || joint.holds.most_torque.is_finite();
         Constraints {
             assembly: Assembly::with(rig.solver.method(), &rig.joints, solids),
             bodies,
@@ -193,9 +214,12 @@ impl Constraints {
             matrix,
             structure,
             before: Vec::with_capacity(solids),
-            movers: Vec::with_capacity(solids),
+            movers: vec![Mover::default(); solids],
             mobility: vec![Mobility::NONE; solids],
-            holds: rig.joints.iter().map(Hold::new).collect(),
+            any_soft: holds.iter().any(|hold| hold.is_soft),
+            any_range: rig.joints.iter().any(|joint| joint.kind.one_sided()),
+            any_breaks: rig.joints.iter().any(breaks),
+            holds,
             softs: vec![[Soft::default(); MOST]; rig.joints.len()],
             rows: vec![Rows::default(); rig.joints.len()],
             multipliers: vec![[0.0; MOST]; rig.joints.len()],
@@ -213,6 +237,8 @@ impl Constraints {
             far_open: false,
             steep: false,
             yields: vec![Yield::default(); solids],
+            pushes: vec![(DVec3::ZERO, DVec3::ZERO); solids],
+            pushed: false,
             jointed,
             posed,
             link: if length > 0.0 { 2.0 * length / levers } else { sizes / levers.max(1.0) },
@@ -244,6 +270,9 @@ impl Constraints {
     /// Remembers where the bodies are before they move.
     pub fn begin(&mut self, state: &State) {
         self.clock.start();
+        if std::mem::take(&mut self.pushed) {
+            self.pushes.fill((DVec3::ZERO, DVec3::ZERO));
+        }
         self.before.clear();
         self.before.extend_from_slice(&state.solids);
     }
@@ -303,7 +332,9 @@ impl Constraints {
         let c = self;
         c.hold(rig, state, from, to);
         c.set_out(rig, state, h);
-        c.soften(rig, state, drives, h);
+        if c.any_soft {
+            c.soften(rig, state, drives, h);
+        }
         let mut closed = c.close(rig);
         c.cut_short = !closed && rig.solver.limited && c.is_near();
         if c.cut_short {
@@ -382,7 +413,6 @@ impl Constraints {
     #[inline(always)]
     fn set_out(&mut self, rig: &Rig, state: &State, h: f64) {
         self.measure_stretch();
-        self.movers.clear();
         for (i, free) in state.solids.iter().enumerate() {
             let mut late = 0.5;
             if self.jointed[i] {
@@ -393,7 +423,7 @@ impl Constraints {
                 late = (0.5 + LATER * (swing - SWINGS)).clamp(0.5, 1.0);
             }
             let (before, solid) = (&self.before[i], &rig.solids[i]);
-            self.movers.push(Mover::new(before, free, solid, self.yields[i], late, h));
+            self.movers[i] = Mover::new((before, &self.axes[i]), free, solid, self.yields[i], late, h);
         }
     }
 
@@ -429,7 +459,7 @@ const LATER: f64 = 0.25;
 /// What a joint is held to at `time`.
 ///
 /// A target that jumps, or that moves with its body instead of by the clock, has no velocity: it is where it is.
-fn aim(rig: &Rig, joint: &Joint, state: &State, time: f64, end: bool) -> Aim {
+pub fn aim(rig: &Rig, joint: &Joint, state: &State, time: f64, end: bool) -> Aim {
     let mut aim = Aim { rest: joint.rest.at(time), ..Aim::default() };
     if let Kind::Pose(solid) = joint.kind
         && let Some(t) = rig.solids[solid].rotation_target

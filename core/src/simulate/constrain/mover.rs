@@ -48,7 +48,7 @@ impl Yield {
 }
 
 /// A body during a step.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Mover {
     position: DVec3,
     orientation: DQuat,
@@ -76,9 +76,10 @@ pub struct Mover {
 const LONGEST_CAYLEY: f64 = 8.0;
 
 impl Mover {
-    /// A body that went from `before` to `free` in `h` seconds without its joints.
+    /// A body that went from `before`, turned like these axes, to `free` in `h` seconds without its joints.
+    #[inline(always)]
     pub fn new(
-        before: &SolidState,
+        (before, axes): (&SolidState, &DMat3),
         free: &SolidState,
         solid: &Solid,
         yields: Yield,
@@ -97,8 +98,9 @@ impl Mover {
         if moves && sway != 0.0 {
             shift += (free.velocity - before.velocity) * sway;
         }
+        let axes = Axes::of(*axes, per_moments);
         let turn = match yields.coasts {
-            true => Axes::new(before.orientation, per_moments).scale(before.momentum, per_moments) * h,
+            true => axes.scale(before.momentum, per_moments) * h,
             false => cayley(free.orientation * before.orientation.conjugate()),
         };
         let per_mass = if moves { 1.0 / solid.mass } else { 0.0 };
@@ -110,7 +112,6 @@ impl Mover {
         };
         let half = before.velocity + trend(&before.force, before.velocity * solid.mass) * per_mass;
         let spin = before.momentum + trend(&before.torque, before.momentum);
-        let axes = Axes::new(before.orientation, per_moments);
         let (mut guess, mut turned) = (before.position + half * h, axes.scale(spin, per_moments) * h);
         if !moves {
             guess = free.position;

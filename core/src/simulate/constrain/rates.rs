@@ -19,7 +19,7 @@ impl Constraints {
         for (j, joint) in rig.joints.iter().enumerate() {
             let hold = &self.holds[j];
             if !hold.active {
-                self.rows[j].count = 0;
+                self.rows[j].clear();
                 continue;
             }
             if joint.kind == Kind::Track && self.rows[j].count == 3 {
@@ -27,25 +27,32 @@ impl Constraints {
                 self.holds[j].to.upper = Some(true);
             }
             let hold = &self.holds[j];
-            self.rows[j].set(joint, &hold.end[0], &hold.end[1], &hold.to, Measure::Products);
+            let [a, b] = &hold.end;
+            match hold.point {
+                true => self.rows[j].hold_point(a.lever, b.lever, b.point - a.point),
+                false => self.rows[j].set(joint, a, b, &hold.to, Measure::Products),
+            }
         }
         for (i, s) in state.solids.iter().enumerate() {
             let b = &self.bodies[i];
-            self.mobility[i] = match s.quarantined {
-                true => Mobility::NONE,
-                false => Mobility::of(b.per_mass, s.orientation, b.per_inertia),
+            // Where joints are, the axes are those of the end of the step already.
+            self.mobility[i] = match self.jointed[i] && !s.quarantined {
+                true => Mobility::along(b.per_mass, &self.axes[i], b.per_inertia),
+                false => Mobility::NONE,
             };
         }
-        self.push_spent(rig, state, h);
+        if self.any_soft {
+            self.push_spent(rig, state, h);
+        }
         self.prepare_rates(rig, state, to, h);
         self.solve_rates(rig);
         // The ends of ranges push, and never pull: what leaves them is let go. A push throughout the step that stops a
         // body by its end has it going back by then, which the impulse takes: the two together push.
-        let mut loose = false;
-        for (j, joint) in rig.joints.iter().enumerate() {
+        let (mut loose, any_range) = (false, self.any_range);
+        for (j, joint) in rig.joints.iter().enumerate().filter(|_| any_range) {
             let pushed = if self.holds[j].is_soft { 0.0 } else { self.multipliers[j][0] * h };
             if self.rows[j].count > 0 && joint.kind.one_sided() && self.wanted[j][0] + pushed > 0.0 {
-                self.rows[j].count = 0;
+                self.rows[j].clear();
                 loose = true;
             }
         }
@@ -65,6 +72,17 @@ impl Constraints {
                 s.momentum += twist;
             }
         }
+        if self.any_soft {
+            self.note_spent(h);
+            self.note_pulls(rig, state, &self.wanted, h);
+        }
+        if self.any_breaks {
+            self.break_joints(rig, state, h);
+        }
+    }
+
+    /// Impulses of springs that pull their utmost: what they pulled throughout the step.
+    fn note_spent(&mut self, h: f64) {
         for (j, _) in self.holds.iter().enumerate().filter(|(_, h)| h.is_soft && h.active) {
             for r in 0..self.rows[j].count {
                 if self.softs[j][r].is_spent() {
@@ -72,8 +90,6 @@ impl Constraints {
                 }
             }
         }
-        self.note_pulls(rig, state, &self.wanted, h);
-        self.break_joints(rig, state, h);
     }
 
     /// Springs that pull their utmost do so before the others answer.
@@ -107,27 +123,33 @@ impl Constraints {
     #[inline(always)]
     fn prepare_rates(&mut self, rig: &Rig, state: &State, to: f64, h: f64) {
         self.structure.fill(&mut self.matrix, &self.rows, &self.mobility);
+        // Velocity and spin of the bodies, where forces will be.
+        for (i, s) in state.solids.iter().enumerate() {
+            // What nothing turns has no mobility, and turns all the same.
+            let spin = match self.mobility[i].turn == DMat3::ZERO {
+                true => top::angular_velocity(s.orientation, s.momentum, rig.solids[i].per_inertia),
+                false => self.mobility[i].turn * s.momentum,
+            };
+            self.forces[i] = (s.velocity, spin);
+        }
         for (j, joint) in rig.joints.iter().enumerate() {
-            let rows = &self.rows[j];
-            let rates = joint.ends.map(|end| match end {
-                End::World => (DVec3::ZERO, DVec3::ZERO),
-                End::Keys(p) => rig.paths[p].velocity(to),
-                End::Hand(h) => rig.hands[h].velocity(to),
-                End::Solid(i) => {
-                    let s = &state.solids[i];
-                    // What nothing turns has no mobility, and turns all the same.
-                    let spin = match self.mobility[i].turn == DMat3::ZERO {
-                        true => top::angular_velocity(s.orientation, s.momentum, rig.solids[i].per_inertia),
-                        false => self.mobility[i].turn * s.momentum,
-                    };
-                    (s.velocity, spin)
-                }
-            });
-            let hold = &self.holds[j];
-            self.wanted[j] = [0.0; MOST];
+            let (rows, hold) = (&self.rows[j], &self.holds[j]);
+            let mut moving = [(DVec3::ZERO, DVec3::ZERO); 2];
+            for e in 0..2 {
+                moving[e] = match joint.ends[e] {
+                    End::World => (DVec3::ZERO, DVec3::ZERO),
+                    End::Keys(p) => rig.paths[p].velocity(to),
+                    End::Hand(h) => rig.hands[h].velocity(to),
+                    End::Solid(i) => self.forces[i],
+                };
+            }
+            let rates = rows.rates(&moving);
+            self.wanted[j] = rates.map(|rate| -rate);
+            if !hold.is_soft && !hold.aims {
+                continue;
+            }
             for r in 0..rows.count {
-                let rate =
-                    rows.on[0][r].rate(rates[0].0, rates[0].1) + rows.on[1][r].rate(rates[1].0, rates[1].1);
+                let rate = rates[r];
                 // Where a joint is held may move.
                 self.wanted[j][r] = match joint.kind {
                     Kind::SlideTo | Kind::TurnTo => (hold.to.rest - hold.from.rest) / h - rate,
@@ -168,7 +190,7 @@ impl Constraints {
                     // Mean force of the step: of the way there and the impulse at its end, which is all there is of springs.
                     let throughout = if self.holds[j].is_soft { 0.0 } else { self.multipliers[j][r] };
                     let bears = throughout + self.wanted[j][r] / h;
-                    let row = &self.rows[j].on[1][r];
+                    let row = self.rows[j].row(1, r);
                     pull += row.linear * bears;
                     if row.linear == DVec3::ZERO {
                         twist += row.angular * bears;

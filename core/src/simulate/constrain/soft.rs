@@ -155,7 +155,7 @@ impl Constraints {
                 let mut rate = -carried;
                 let mut yielding = 0.0;
                 for e in 0..2 {
-                    let row = &rows.on[e][r];
+                    let row = &rows.row(e, r);
                     let Some(body) = self.structure.ends[j][e] else { continue };
                     let (shift, turn) = self.movers[body].free();
                     free += row.rate(shift, turn);

@@ -2,6 +2,9 @@
 
 use super::Touch;
 use super::body::Body;
+use crate::rig::Rig;
+use crate::simulate::State;
+use crate::simulate::constrain::Constraints;
 use glam::DVec3;
 
 /// Overlaps up to this share of the smaller thing stay: nothing sees them, and correcting them for ever would shiver.
@@ -10,55 +13,100 @@ const ALLOWED: f64 = 2e-5;
 /// A step that leaves more than this share is too long.
 const TOO_DEEP: f64 = 0.02;
 
-const MOST_SWEEPS: usize = 8;
+const MOST_SWEEPS: usize = 20;
+
+/// Rounds of pushing bodies with joints out and closing these again.
+const MOST_ROUNDS: usize = 4;
 
 impl Touch {
-    /// Moves bodies out of each other; whether hardly anything overlaps then.
+    /// Moves bodies out of each other, but for those with joints; whether hardly anything overlaps then.
     pub(super) fn push_apart(&mut self) -> bool {
-        let mut deepest = 0.0_f64;
         self.spares.clear();
         self.spares.resize(self.bodies.len(), DVec3::ZERO);
+        let mut deepest = 0.0;
         for _ in 0..MOST_SWEEPS {
-            deepest = 0.0;
-            for c in &self.contacts {
-                for point in c.manifold.points() {
-                    let [a, b] = c.bodies.map(|b| &self.bodies[b as usize]);
-                    let met = c.manifold.meet(point, &a.end, &b.end);
-                    let over = -met.gap;
-                    if over <= ALLOWED * c.size {
-                        continue;
-                    }
-                    let n = met.normal;
-                    let levers = [met.point - a.end.position, met.point - b.end.position];
-                    let yields = |body: &Body, lever: DVec3| {
-                        let arm = lever.cross(n);
-                        body.light + arm.dot(body.lithe * arm)
-                    };
-                    let all = yields(a, levers[0]) + yields(b, levers[1]);
-                    if all <= 0.0 {
-                        continue;
-                    }
-                    deepest = deepest.max(over / c.size);
-                    let turns = a.turns() && b.turns() && a.light > 0.0 && b.light > 0.0;
-                    let rates = b.after.velocity - a.after.velocity;
-                    let push = n * ((over - 0.5 * ALLOWED * c.size) / all);
-                    if turns {
-                        // Moved apart, they would have another angular momentum about each other: their spin has it.
-                        let spare = rates.cross(push) * 0.5;
-                        c.bodies.iter().for_each(|b| self.spares[*b as usize] += spare);
-                    }
-                    for (e, sign) in [(0, -1.0), (1, 1.0)] {
-                        let body = &mut self.bodies[c.bodies[e] as usize];
-                        let push = push * sign;
-                        let turn = body.lithe * levers[e].cross(push);
-                        body.displace(push * body.light, turn);
-                    }
-                }
-            }
+            deepest = self.push_once(false);
             if deepest == 0.0 {
                 break;
             }
         }
         deepest < TOO_DEEP
+    }
+
+    /// Moves bodies with joints, which these have put together, out of what they touch, and has the joints closed again;
+    /// whether hardly anything overlaps then.
+    pub(super) fn push_jointed(&mut self, rig: &Rig, state: &mut State, joints: &mut Constraints) -> bool {
+        if !self.contacts.iter().any(|c| c.bodies.iter().any(|b| self.bodies[*b as usize].jointed)) {
+            return true;
+        }
+        let mut deepest = 0.0;
+        for _ in 0..MOST_ROUNDS {
+            for (body, s) in self.bodies.iter_mut().zip(&state.solids) {
+                body.end = s.placement();
+            }
+            deepest = self.push_once(true);
+            if deepest == 0.0 {
+                break;
+            }
+            for (body, s) in self.bodies.iter().zip(&mut state.solids) {
+                (s.position, s.orientation) = (body.end.position, body.end.rotation);
+            }
+            joints.close_places(rig, state);
+        }
+        deepest < TOO_DEEP
+    }
+
+    /// Visits every contact once; the deepest overlap there was, as a share of the smaller thing. With `jointed`, those
+    /// of bodies with joints, and only those move them.
+    fn push_once(&mut self, jointed: bool) -> f64 {
+        let mut deepest = 0.0_f64;
+        for c in &self.contacts {
+            if jointed && !c.bodies.iter().any(|b| self.bodies[*b as usize].jointed) {
+                continue;
+            }
+            for (point, spot) in c.manifold.points().iter().zip(c.spots()) {
+                if spot.press.is_some() {
+                    continue;
+                }
+                let [a, b] = c.bodies.map(|b| &self.bodies[b as usize]);
+                let met = c.manifold.meet(point, &a.end, &b.end);
+                let over = -met.gap - c.softness;
+                if over <= ALLOWED * c.size {
+                    continue;
+                }
+                let n = met.normal;
+                let levers = [met.point - a.end.position, met.point - b.end.position];
+                let yields = |body: &Body, lever: DVec3| {
+                    if body.jointed && !jointed {
+                        return 0.0;
+                    }
+                    let arm = lever.cross(n);
+                    body.light + arm.dot(body.lithe * arm)
+                };
+                let all = yields(a, levers[0]) + yields(b, levers[1]);
+                if all <= 0.0 {
+                    continue;
+                }
+                deepest = deepest.max(over / c.size);
+                let turns = a.turns() && b.turns() && a.light > 0.0 && b.light > 0.0;
+                let rates = b.after.velocity - a.after.velocity;
+                let push = n * ((over - 0.5 * ALLOWED * c.size) / all);
+                if turns && !jointed {
+                    // Moved apart, they would have another angular momentum about each other: their spin has it.
+                    let spare = rates.cross(push) * 0.5;
+                    c.bodies.iter().for_each(|b| self.spares[*b as usize] += spare);
+                }
+                for (e, sign) in [(0, -1.0), (1, 1.0)] {
+                    let body = &mut self.bodies[c.bodies[e] as usize];
+                    if body.jointed && !jointed {
+                        continue;
+                    }
+                    let push = push * sign;
+                    let turn = body.lithe * levers[e].cross(push);
+                    body.displace(push * body.light, turn);
+                }
+            }
+        }
+        deepest
     }
 }

@@ -50,6 +50,8 @@ pub struct Body {
     pub after: Twist,
     /// The end that contacts were looked for with.
     pub looked: DVec3,
+    /// Joints move it, later.
+    pub jointed: bool,
     /// Share of an angular impulse that its actuator lets it keep.
     pub held: f64,
     /// One over mass and inertia, without any actuator: for pushing it out of others.
@@ -105,12 +107,20 @@ impl Body {
         after: Twist { velocity: DVec3::ZERO, spin: DVec3::ZERO },
         looked: DVec3::ZERO,
         held: 0.0,
+        jointed: false,
         light: 0.0,
         lithe: DMat3::ZERO,
     };
 
     /// A simulated body that went from `before` to `free` in `h` seconds.
-    pub fn solid(solid: &Solid, before: &SolidState, free: &SolidState, yields: &Yield, h: f64) -> Body {
+    pub fn solid(
+        solid: &Solid,
+        before: &SolidState,
+        free: &SolidState,
+        yields: &Yield,
+        jointed: bool,
+        h: f64,
+    ) -> Body {
         let moves = solid.simulate.position() && !before.quarantined;
         let turns = solid.simulate.orientation() && !before.quarantined;
         // Shares of what mass alone would do: of the velocity, and of the way.
@@ -124,9 +134,14 @@ impl Body {
         let lithe = if turns { axes.matrix(solid.per_inertia) } else { DMat3::ZERO };
         let light = if moves { 1.0 / solid.mass } else { 0.0 };
         let ending = Twist { velocity: free.velocity, spin: axes.scale(free.momentum, solid.per_inertia) };
+        let mut to = free.placement();
+        if jointed && yields.coasts {
+            // Its joints turn it, later.
+            to.rotation = crate::rotation::exp(ending.spin * h) * before.orientation;
+        }
         Body {
             from: before.placement(),
-            to: free.placement(),
+            to,
             start: Twist {
                 velocity: before.velocity,
                 spin: top::angular_velocity(before.orientation, before.momentum, solid.per_inertia),
@@ -139,10 +154,11 @@ impl Body {
             per_inertia: lithe * turn_gain,
             shift,
             turn,
-            end: free.placement(),
+            end: to,
             after: ending,
             looked: free.position,
             held: turn_gain,
+            jointed,
             light,
             lithe,
         }
@@ -165,12 +181,19 @@ impl Body {
 
     /// It rests, and nothing else moves it.
     pub fn goes_by_velocity(&self) -> bool {
-        self.rests && self.coasts
+        self.rests && self.coasts && !self.jointed
     }
 
     /// Puts its end to where its velocity takes it, if it rests and nothing else moves it.
     pub fn go(&mut self, h: f64) {
-        if self.goes_by_velocity() {
+        if self.jointed {
+            let mean = |x: DVec3, y: DVec3| (x + y) * (0.5 * h);
+            let turn = mean(self.start.spin, self.after.spin);
+            self.end = Placement {
+                position: self.from.position + mean(self.start.velocity, self.after.velocity),
+                rotation: crate::rotation::exp(turn) * self.from.rotation,
+            };
+        } else if self.goes_by_velocity() {
             self.end = Placement {
                 position: self.from.position + self.after.velocity * h,
                 rotation: crate::rotation::exp(self.after.spin * h) * self.from.rotation,

@@ -21,6 +21,7 @@
 
 use super::body::Body;
 use super::row::across;
+use super::soft::{Press, softness};
 use crate::contact::{MOST_POINTS, Manifold, Meeting};
 use crate::rig::Collider;
 use glam::DVec3;
@@ -112,6 +113,8 @@ pub struct Contact {
     pub friction: (f64, f64),
     /// The smaller thing's extent.
     pub size: f64,
+    /// How far the two may overlap: what their coatings give.
+    pub softness: f64,
     /// Tangential impulse on the second, world, and the one that turns it about the normal.
     pub rub: DVec3,
     pub twist: f64,
@@ -126,6 +129,9 @@ pub struct Spot {
     pub levers: [DVec3; 2],
     pub when: Crossing,
     pub wanted: Wanted,
+    /// The push of a coating, instead of a firm point; and how much of the speed of parting an impulse costs it.
+    pub press: Option<Press>,
+    pub give: f64,
     /// Speed of parting at the start of the step.
     pub approach: f64,
     /// Normal impulse.
@@ -153,6 +159,7 @@ impl Contact {
             breadth: 0.0,
             friction: ((x.grip * y.grip).sqrt(), (x.friction * y.friction).sqrt()),
             size,
+            softness: softness(of),
             rub: DVec3::ZERO,
             twist: 0.0,
         }
@@ -170,7 +177,9 @@ impl Contact {
     /// Whether it lies still enough to rest: it bore a load in the step before, and hardly parts or closes.
     pub fn rests(&self, h: f64) -> bool {
         let near = LIES * self.size;
-        self.spots().iter().any(|s| s.impulse > 0.0 && s.when.gaps[0] < near && s.approach.abs() * h < near)
+        self.spots().iter().any(|s| {
+            s.press.is_none() && s.impulse > 0.0 && s.when.gaps[0] < near && s.approach.abs() * h < near
+        })
     }
 
     /// Works out what is wanted of every point.
@@ -183,8 +192,15 @@ impl Contact {
         let near_by = 10.0 * LIES * self.size;
         for (spot, point) in self.spots_mut().iter_mut().zip(manifold.points()) {
             let near = spot.levers;
-            spot.when.rests = rests && spot.when.gaps[0] < near_by;
             let v1 = n.dot(b.free.at(near[1]) - a.free.at(near[0]));
+            if let Some(press) = &spot.press {
+                let (speed, give) = press.row(v1, h);
+                spot.wanted = Wanted { speed, late: 0.5, met: Some(0.0) };
+                spot.give = give;
+                spot.point = a.from.position + near[0];
+                continue;
+            }
+            spot.when.rests = rests && spot.when.gaps[0] < near_by;
             let mut wanted = crossing(&spot.when, [spot.approach, v1], bounce, h);
             if spot.when.rests && wanted.met == Some(0.0) {
                 // What is keyed takes along by how far it goes.

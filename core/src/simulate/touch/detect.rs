@@ -2,6 +2,7 @@
 
 use super::body::Body;
 use super::contact::{Contact, Crossing};
+use super::soft::softness;
 use super::{Touch, World};
 use crate::contact::{Bounds, Facing, MOST_POINTS, Manifold, Meeting, Point, near, pose};
 use crate::rig::Collider;
@@ -41,6 +42,8 @@ impl Touch {
         };
         self.sweep.pairs(&self.bounds, may, &mut self.pairs);
         self.contacts.clear();
+        self.overlaps.clear();
+        self.overlaps.resize(colliders.inside.len(), false);
         let pairs = std::mem::take(&mut self.pairs);
         for &(a, b) in &pairs {
             self.pair(world, [a, b]);
@@ -96,40 +99,148 @@ impl Touch {
         self.found.clear();
         let first = (&of[0].geometry, &placed[0]);
         near(first, (&of[1].geometry, &placed[1]), reach, &mut self.library, &mut self.found);
+        let softness = softness(of);
         let bounces = of[0].material.bounce.max(of[1].material.bounce) > 0.0;
+        if let Some(k) = world.rig.colliders.inside(pair[0] as usize, pair[1] as usize)
+            && !world.state.parted[k]
+        {
+            let over = |m: &Manifold| m.points().iter().any(|p| m.meet(p, &placed[0], &placed[1]).gap < 0.0);
+            self.overlaps[k] |= self.found.iter().any(over);
+            return;
+        }
         for manifold in &self.found {
             let whole = in_bodies(manifold, of);
-            let mut kept = Manifold::new(whole.normal, whole.facing);
-            let mut when = [Crossing::default(); MOST_POINTS];
-            let mut now = [Meeting::default(); MOST_POINTS];
+            let mut kept = Kept::new(&whole);
             for point in whole.points() {
                 let meet = |at: [&Placement; 2]| whole.meet(point, at[0], at[1]);
-                let before = meet([&bodies[0].from, &bodies[1].from]);
-                let after = meet([&bodies[0].to, &bodies[1].to]);
+                let mut before = meet([&bodies[0].from, &bodies[1].from]);
+                let mut after = meet([&bodies[0].to, &bodies[1].to]);
+                before.gap += softness;
+                after.gap += softness;
                 let mut nearest = after.gap;
                 if strays {
-                    let end = meet([&bodies[0].end, &bodies[1].end]).gap;
+                    let end = meet([&bodies[0].end, &bodies[1].end]).gap + softness;
                     // A bounce sent it here, and it would bounce again.
                     self.bounced |= bounces && end < 0.0 && after.gap > 0.0;
                     nearest = nearest.min(end);
                 }
-                if nearest <= NEAR * size || struck {
-                    let k = kept.points().len();
-                    now[k] = if moment == 0.0 { before } else { meet([&at[0], &at[1]]) };
+                if nearest <= NEAR * size || struck && softness == 0.0 {
+                    let now = if moment == 0.0 { before } else { meet([&at[0], &at[1]]) };
                     let gaps = [before.gap, after.gap];
-                    when[k] = Crossing { gaps, struck: struck.then_some(moment), rests: false };
-                    kept.push(*point);
+                    let struck = (struck && softness == 0.0).then_some(moment);
+                    kept.add(point, now, Crossing { gaps, struck, rests: false });
                 }
             }
-            if kept.points().is_empty() {
+            self.contacts.extend(kept.contact(pair, numbers, of, bodies, size));
+        }
+        // Where they were found to end inside each other, too.
+        let first = self.extras.partition_point(|e| e.0 < pair);
+        for (_, whole) in self.extras[first..].iter().take_while(|e| e.0 == pair) {
+            let mut kept = Kept::new(whole);
+            for point in whole.points() {
+                let meet = |at: [&Placement; 2]| whole.meet(point, at[0], at[1]);
+                let before = meet([&bodies[0].from, &bodies[1].from]);
+                let after = meet([&bodies[0].to, &bodies[1].to]);
+                let gaps = [before.gap, after.gap];
+                kept.add(point, before, Crossing { gaps, struck: None, rests: false });
+            }
+            self.contacts.extend(kept.contact(pair, numbers, of, bodies, size));
+        }
+        if softness > 0.0 {
+            self.press(world, pair, softness);
+        }
+    }
+
+    /// Looks at pairs that have moved against each other, where they ended: corners and faces that were not the nearest
+    /// at the start may be now. Whether some are inside each other there without a contact that knows.
+    pub(super) fn overlooks(&mut self, world: &World<'_>) -> bool {
+        let before = self.extras.len();
+        let mut at = 0;
+        for k in 0..self.pairs.len() {
+            let (a, b) = self.pairs[k];
+            let pair = [a, b];
+            while at < self.contacts.len() && self.contacts[at].colliders < pair {
+                at += 1;
+            }
+            let of = pair.map(|c| &world.rig.colliders.all[c as usize]);
+            let bodies = pair.map(|c| &self.bodies[self.body_of[c as usize] as usize]);
+            let size = of[0].size.min(of[1].size);
+            let way = |body: &Body| body.end.position - body.from.position;
+            let turned = |e: usize| {
+                let q = bodies[e].end.rotation * bodies[e].from.rotation.conjugate();
+                2.0 * self.radii[pair[e] as usize] * DVec3::new(q.x, q.y, q.z).length()
+            };
+            if (way(bodies[1]) - way(bodies[0])).length() + turned(0) + turned(1) < STALE * size
+                || softness(of) > 0.0
+                || world.rig.colliders.inside(a as usize, b as usize).is_some()
+            {
                 continue;
             }
-            let mut contact = Contact::new(pair, numbers, of, kept, now[0].normal, size);
-            for p in 0..kept.points().len() {
-                contact.note(p, bodies, &now[p], when[p]);
+            let placed = [0, 1].map(|e| bodies[e].end.then(&of[e].place));
+            self.found.clear();
+            let first = (&of[0].geometry, &placed[0]);
+            near(first, (&of[1].geometry, &placed[1]), 0.0, &mut self.library, &mut self.found);
+            let deepest = |m: &Manifold, at: [&Placement; 2]| {
+                m.points().iter().fold(f64::INFINITY, |d, p| d.min(m.meet(p, at[0], at[1]).gap))
+            };
+            let ends = [&bodies[0].end, &bodies[1].end];
+            let known = self.contacts[at..].iter().take_while(|c| c.colliders == pair);
+            let known = known.fold(0.0_f64, |d, c| d.min(deepest(&c.manifold, ends)));
+            for m in &self.found {
+                if deepest(m, [&placed[0], &placed[1]]) < known - MISSED * size {
+                    self.extras.push((pair, in_bodies(m, of)));
+                }
             }
-            self.contacts.push(contact);
         }
+        self.extras.sort_by_key(|e| e.0);
+        self.extras.len() > before
+    }
+}
+
+/// A pair that moves against each other by more than this share of the smaller thing is looked at again at the end.
+const STALE: f64 = 0.02;
+
+/// An overlap that no contact knew of, as a share of the smaller thing.
+const MISSED: f64 = 5e-4;
+
+/// The points of a manifold that matter in a step.
+struct Kept {
+    manifold: Manifold,
+    now: [Meeting; MOST_POINTS],
+    when: [Crossing; MOST_POINTS],
+}
+
+impl Kept {
+    fn new(whole: &Manifold) -> Kept {
+        Kept {
+            manifold: Manifold::new(whole.normal, whole.facing),
+            now: [Meeting::default(); MOST_POINTS],
+            when: [Crossing::default(); MOST_POINTS],
+        }
+    }
+
+    fn add(&mut self, point: &Point, now: Meeting, when: Crossing) {
+        let k = self.manifold.points().len();
+        (self.now[k], self.when[k]) = (now, when);
+        self.manifold.push(*point);
+    }
+
+    fn contact(
+        self,
+        pair: [u32; 2],
+        numbers: [u32; 2],
+        of: [&Collider; 2],
+        bodies: [&Body; 2],
+        size: f64,
+    ) -> Option<Contact> {
+        let count = self.manifold.points().len();
+        (count > 0).then(|| {
+            let mut contact = Contact::new(pair, numbers, of, self.manifold, self.now[0].normal, size);
+            for p in 0..count {
+                contact.note(p, bodies, &self.now[p], self.when[p]);
+            }
+            contact
+        })
     }
 }
 

@@ -10,17 +10,21 @@ mod contact;
 mod detect;
 mod islands;
 mod row;
+mod soft;
 mod solve;
+mod tie;
 
 use super::constrain::Yield;
 use super::{SolidState, State, Workspace};
+use crate::coating::Spot;
 use crate::contact::{Bounds, Library, Manifold, Sweep};
-use crate::rig::{Carrier, Rig};
+use crate::rig::{Carrier, Drive, Rig};
 use body::Body;
 use contact::Contact;
 use glam::DVec3;
 use islands::Islands;
 use row::{Group, Moved, Row};
+use tie::Tie;
 
 /// A point at which something bore on something else in the last step.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -79,6 +83,14 @@ pub struct Touch {
     found: Vec<Manifold>,
     library: Library,
     contacts: Vec<Contact>,
+    /// Spots of coatings.
+    spots: Vec<Spot>,
+    /// Coatings are pressed in so fast that the step is too long.
+    deepens: bool,
+    /// Manifolds at the end of a pass that it had not known of, by pair.
+    extras: Vec<([u32; 2], Manifold)>,
+    /// Which of the pairs that were inside each other at the start still are.
+    overlaps: Vec<bool>,
     /// What bounced once in this step would do so again.
     bounced: bool,
     islands: Islands,
@@ -86,6 +98,11 @@ pub struct Touch {
     order: Vec<(u32, u32)>,
     groups: Vec<Group>,
     rows: Vec<Row>,
+    /// Joints by island, and their rows in one.
+    joints: Vec<(u32, u32)>,
+    ties: Vec<Tie>,
+    /// Which solids have joints.
+    jointed: Vec<bool>,
     moved: Vec<Moved>,
     /// Number of a body in its island, and the bodies of all islands one after the other.
     local: Vec<u32>,
@@ -99,6 +116,10 @@ pub struct Touch {
 /// What does not change while contacts are solved.
 struct World<'a> {
     rig: &'a Rig,
+    state: &'a State,
+    drives: &'a [Drive],
+    from: f64,
+    to: f64,
     h: f64,
 }
 
@@ -134,6 +155,12 @@ impl Touch {
                 (c.place.position + c.place.rotation * ball.center()).length() + ball.radius()
             }
         };
+        let mut jointed = vec![false; solids];
+        for end in rig.joints.iter().flat_map(|j| j.ends) {
+            if let crate::joint::End::Solid(s) = end {
+                jointed[s] = true;
+            }
+        }
         let mut sizes = vec![f64::INFINITY; bodies];
         for (c, &b) in all.iter().zip(&body_of) {
             let size = &mut sizes[b as usize];
@@ -153,11 +180,18 @@ impl Touch {
             found: Vec::new(),
             library: Library::default(),
             contacts: Vec::new(),
+            spots: Vec::new(),
+            deepens: false,
+            extras: Vec::new(),
+            overlaps: Vec::new(),
             bounced: false,
             islands: Islands::default(),
             order: Vec::new(),
             groups: Vec::new(),
             rows: Vec::new(),
+            joints: Vec::new(),
+            ties: Vec::new(),
+            jointed,
             moved: Vec::new(),
             local: vec![u32::MAX; bodies],
             members: Vec::new(),
@@ -195,20 +229,21 @@ pub fn touch(
     if h <= 0.0 {
         return true;
     }
-    let world = World { rig, h };
+    let world = World { rig, state, drives: &work.drives, from, to, h };
     t.bodies.clear();
     for (i, solid) in rig.solids.iter().enumerate() {
-        t.bodies.push(Body::solid(solid, &t.before[i], &state.solids[i], &t.yields[i], h));
+        t.bodies.push(Body::solid(solid, &t.before[i], &state.solids[i], &t.yields[i], t.jointed[i], h));
     }
     for &path in &t.keyed {
         t.bodies.push(Body::keyed(rig, path, from, to, h));
     }
     t.bodies.push(Body::STILL);
-    t.bounced = false;
+    (t.bounced, t.deepens) = (false, false);
+    t.extras.clear();
     let mut passes = 0;
     loop {
         t.detect(&world);
-        if t.bounced && !whatever {
+        if (t.bounced || t.deepens) && !whatever {
             return false;
         }
         t.start_from(&state.touched, h);
@@ -217,7 +252,8 @@ pub fn touch(
         if !whatever && t.stopped_short(&world) {
             return false;
         }
-        if !t.strayed() {
+        let overlooks = t.overlooks(&world);
+        if !t.strayed() && !overlooks {
             break;
         }
         passes += 1;
@@ -230,5 +266,16 @@ pub fn touch(
     }
     let deepest = t.push_apart();
     t.arrive(state, (from, to), h);
+    if let Some(c) = &mut work.constraints {
+        t.hand_over(c, h);
+    }
     deepest
+}
+
+/// Has bodies with joints, which are closed now, keep out of what they touch. Returns whether that worked.
+pub fn settle(rig: &Rig, state: &mut State, work: &mut Workspace) -> bool {
+    match (&mut work.touch, &mut work.constraints) {
+        (Some(t), Some(c)) => t.push_jointed(rig, state, c),
+        _ => true,
+    }
 }

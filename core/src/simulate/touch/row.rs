@@ -74,12 +74,12 @@ impl Group {
         for spot in contact.spots() {
             let arms = spot.levers.map(|l| l.cross(n));
             let spins = [a.per_inertia * arms[0], b.per_inertia * arms[1]];
-            let normal = a.per_mass + b.per_mass + arms[0].dot(spins[0]) + arms[1].dot(spins[1]);
+            let normal = a.per_mass + b.per_mass + arms[0].dot(spins[0]) + arms[1].dot(spins[1]) + spot.give;
             rows.push(Row {
                 arms,
                 spins,
                 wanted: spot.wanted.speed,
-                give: 0.0,
+                give: spot.give,
                 per_normal: if normal > 0.0 { 1.0 / normal } else { 0.0 },
                 impulse: spot.impulse,
                 last: 0.0,

@@ -2,9 +2,13 @@
 
 use super::islands::Islands;
 use super::row::{Group, Moved, changed, go_on, note, start, sweep};
+use super::tie::{self, Tie};
 use super::{Strike, Touch, Touched, World};
+use crate::joint::End;
 use crate::simulate::State;
+use crate::simulate::constrain::Constraints;
 use glam::DVec3;
+use std::ops::Range;
 
 /// A point is the same as in the step before within this share of the smaller thing.
 const KNOWN: f64 = 0.1;
@@ -13,7 +17,7 @@ const KNOWN: f64 = 0.1;
 const SETTLED: f64 = 1e-6;
 /// ...or after so many visits in all, but not before a few sweeps.
 const MOST_VISITS: usize = 30_000;
-const LEAST_SWEEPS: usize = 10;
+const LEAST_SWEEPS: usize = 20;
 const MOST_SWEEPS: usize = 500;
 
 /// A bounce that would carry a thing by this share of its size within a step is one that is seen.
@@ -59,7 +63,7 @@ impl Touch {
         self.islands.begin(solids as usize);
         let simulated = |b: u32| b < solids;
         for joint in &world.rig.joints {
-            if let [crate::joint::End::Solid(a), crate::joint::End::Solid(b)] = joint.ends {
+            if let [End::Solid(a), End::Solid(b)] = joint.ends {
                 self.islands.join(a as u32, b as u32);
             }
         }
@@ -75,6 +79,15 @@ impl Touch {
             self.order.push((islands.of(body), i as u32));
         }
         self.order.sort_unstable();
+        self.joints.clear();
+        for (j, joint) in world.rig.joints.iter().enumerate() {
+            let body = joint.ends.iter().find_map(|e| match e {
+                End::Solid(s) => Some(*s as u32),
+                _ => None,
+            });
+            self.joints.extend(body.map(|b| (islands.of(b), j as u32)));
+        }
+        self.joints.sort_unstable();
         self.twists.clear();
         self.twists.resize(self.bodies.len(), DVec3::ZERO);
         for body in &mut self.bodies {
@@ -84,12 +97,14 @@ impl Touch {
         while from < self.order.len() {
             let island = self.order[from].0;
             let count = self.order[from..].iter().take_while(|o| o.0 == island).count();
-            self.solve_island(from..from + count, world);
+            let first = self.joints.partition_point(|j| j.0 < island);
+            let last = self.joints.partition_point(|j| j.0 <= island);
+            self.solve_island(from..from + count, first..last, world);
             from += count;
         }
     }
 
-    fn solve_island(&mut self, which: std::ops::Range<usize>, world: &World<'_>) {
+    fn solve_island(&mut self, which: Range<usize>, joints: Range<usize>, world: &World<'_>) {
         self.rows.clear();
         self.groups.clear();
         self.moved.clear();
@@ -109,19 +124,38 @@ impl Touch {
             smallest = smallest.min(contact.size);
             self.groups.push(Group::new(numbers, contact, &self.moved, &mut self.rows));
         }
+        self.ties.clear();
+        for &(_, j) in &self.joints[joints] {
+            for end in world.rig.joints[j as usize].ends {
+                if let End::Solid(s) = end
+                    && self.local[s] == u32::MAX
+                {
+                    self.local[s] = self.moved.len() as u32;
+                    self.members.push(s as u32);
+                    self.moved.push(Moved::new(&self.bodies[s]));
+                }
+            }
+            let local = &self.local;
+            Tie::add(world, j as usize, &self.bodies, |s| local[s], &self.moved, &mut self.ties);
+        }
         start(&self.groups, &self.rows, &mut self.moved);
+        tie::start(&self.ties, &mut self.moved);
         let settled = SETTLED * smallest / world.h;
-        let most = (MOST_VISITS / self.rows.len().max(1)).clamp(LEAST_SWEEPS, MOST_SWEEPS);
+        let most =
+            (MOST_VISITS / (self.rows.len() + self.ties.len()).max(1)).clamp(LEAST_SWEEPS, MOST_SWEEPS);
         let mut before = 0.0;
         for round in 0..most {
             note(&mut self.groups, &mut self.rows);
-            let off = sweep(&mut self.groups, &mut self.rows, &mut self.moved);
+            tie::note(&mut self.ties);
+            let ties = tie::sweep(&mut self.ties, &mut self.moved);
+            let off = sweep(&mut self.groups, &mut self.rows, &mut self.moved).max(ties);
             if off < settled || round + 1 == most {
                 break;
             }
-            let now = changed(&self.groups, &self.rows);
+            let now = changed(&self.groups, &self.rows) + tie::changed(&self.ties);
             let share = if before > 0.0 && now < before { now / before } else { 0.0 };
             go_on(&mut self.groups, &mut self.rows, &mut self.moved, share);
+            tie::go_on(&mut self.ties, &mut self.moved, share);
             before = now;
         }
         let mut rows = self.rows.iter();
@@ -188,7 +222,7 @@ impl Touch {
     pub(super) fn arrive(&mut self, state: &mut State, (from, to): (f64, f64), h: f64) {
         for (i, s) in state.solids.iter_mut().enumerate() {
             let body = &self.bodies[i];
-            if body.end == body.to && self.twists[i] == DVec3::ZERO {
+            if body.jointed || body.end == body.to && self.twists[i] == DVec3::ZERO {
                 continue;
             }
             (s.position, s.orientation) = (body.end.position, body.end.rotation);
@@ -198,6 +232,9 @@ impl Touch {
             if body.turns() {
                 s.momentum += self.twists[i] * body.held + self.spares[i];
             }
+        }
+        for (parted, over) in state.parted.iter_mut().zip(&self.overlaps) {
+            *parted |= !over;
         }
         self.strike(state, (from, to));
         state.touched.clear();
@@ -218,6 +255,28 @@ impl Touch {
                     rub: rub / h,
                     twist: twist / h,
                 });
+            }
+        }
+    }
+
+    /// Has joints take the contacts' impulses as forces throughout the step.
+    pub(super) fn hand_over(&self, constraints: &mut Constraints, h: f64) {
+        for c in &self.contacts {
+            for (e, sign) in [(0, -1.0), (1, 1.0)] {
+                let number = c.bodies[e] as usize;
+                if !self.jointed.get(number).is_some_and(|j| *j) {
+                    continue;
+                }
+                let (force, torque) = &mut constraints.pushes[number];
+                let scale = sign / h;
+                *force += c.rub * scale;
+                *torque += (c.levers[e].cross(c.rub) + c.axes[0] * c.twist) * scale;
+                for spot in c.spots() {
+                    let normal = c.axes[0] * (spot.impulse * scale);
+                    *force += normal;
+                    *torque += spot.levers[e].cross(normal);
+                }
+                constraints.pushed = true;
             }
         }
     }

@@ -202,6 +202,13 @@ pub fn inspection(i: &Inspection) -> String {
             number(b.base_distance),
             b.because.as_ref().map_or(String::new(), |w| format!(": {w}")),
         );
+        if let Some(collider) = &b.collider {
+            _ = writeln!(text, "    touches as {collider}");
+        }
+    }
+    for o in &i.obstacles {
+        let moved = o.moved_by.as_ref().map_or("stands".into(), |by| format!("moves with {by}"));
+        _ = writeln!(text, "  {} is in the way and {moved}; touches as {}", o.node, o.collider);
     }
     for n in &i.left_alone {
         _ = writeln!(text, "  {} {}", n.node, n.because);

@@ -1,9 +1,10 @@
 //! Shapes of bodies: a collider's form, where it is in the body, and what it would weigh.
 
 use super::{Dialect, KHR_BODY, KHR_SHAPE, OMI_BODY, OMI_SHAPE, Reader, index, number, vector};
-use glam::{DMat3, DVec3};
+use glam::{DMat3, DQuat, DVec3, EulerRot};
 use serde_json::Value;
-use sinew_core::setup::Shape;
+use sinew_core::scene::Placement;
+use sinew_core::setup::{Part, Shape};
 use sinew_core::shape::{Kind, MassProperties, Primitive, tightest};
 use std::collections::HashMap;
 
@@ -12,12 +13,39 @@ const ALONG: f64 = 1e-5;
 
 /// One collider of a body, in the frame of the body.
 pub(super) struct Lump {
+    /// The node that it is on.
+    pub node: usize,
     /// Its kind and sizes; a set-up's capsules and cylinders stand along y.
     pub shape: Shape,
     /// Filled with density 1, so that mass is volume.
     pub filled: MassProperties,
-    /// Whether `shape` says it all: it lies along the body's axes.
-    pub is_plain: bool,
+    /// Where its middle is, and how it is turned.
+    pub at: Placement,
+    /// Whether it stands for a mesh that a set-up cannot name.
+    pub is_rough: bool,
+}
+
+/// What is said of such a mesh.
+pub(super) const ROUGH: &str =
+    "a mesh as the collider of another node counts as the tightest of box, ball, capsule and cylinder";
+
+/// The shape of a body with these colliders, of which there is at least one.
+pub(super) fn shape_of(lumps: &[Lump]) -> Shape {
+    if let [only] = lumps
+        && only.at.position.length() <= 1e-9
+        && only.at.rotation == DQuat::IDENTITY
+    {
+        return only.shape.clone();
+    }
+    let part = |l: &Lump| {
+        let (z, y, x) = l.at.rotation.to_euler(EulerRot::ZYX);
+        let turn_deg = match l.at.rotation == DQuat::IDENTITY {
+            true => [0.0; 3],
+            false => [x, y, z].map(f64::to_degrees),
+        };
+        Part { shape: l.shape.clone(), at: l.at.position.to_array(), turn_deg }
+    };
+    Shape::Compound { parts: lumps.iter().map(part).collect() }
 }
 
 /// What a collider is.
@@ -26,6 +54,8 @@ pub(super) enum Form {
     Primitive(Kind),
     /// The mesh of that index, and whether its hull is meant.
     Mesh(usize, bool),
+    /// Everything below y = 0.
+    Plane,
 }
 
 impl Reader<'_> {
@@ -38,19 +68,12 @@ impl Reader<'_> {
             let is_trigger =
                 omi["trigger"].is_object() || omi["type"] == "trigger" || khronos["trigger"].is_object();
             let has_volume = extensions["OMI_physics_gravity"].is_object();
-            let collider = &khronos["collider"];
-            let has_material =
-                !collider["physicsMaterial"].is_null() || !omi["collider"]["physicsMaterial"].is_null();
-            let has_filter =
-                !collider["collisionFilter"].is_null() || !omi["collider"]["collisionFilter"].is_null();
-            let solid =
-                collider.is_object() || omi["collider"].is_object() || extensions[OMI_SHAPE].is_object();
-            for (what, there) in [
-                ("triggers are left out", is_trigger),
-                ("gravity in a volume is left out", has_volume),
-                ("physics materials are left out", has_material),
-                ("collision filters are left out", has_filter),
-            ] {
+            let solid = khronos["collider"].is_object()
+                || omi["collider"].is_object()
+                || extensions[OMI_SHAPE].is_object();
+            for (what, there) in
+                [("triggers are left out", is_trigger), ("gravity in a volume is left out", has_volume)]
+            {
                 if there {
                     self.note(what, node);
                 }
@@ -101,7 +124,7 @@ impl Reader<'_> {
     }
 
     /// A collider in the frame of its body.
-    fn lump(&mut self, body: usize, node: usize, form: Form) -> Option<Lump> {
+    pub(super) fn lump(&mut self, body: usize, node: usize, form: Form) -> Option<Lump> {
         let frame = self.pose.placement(body);
         let world = *self.pose.world(node);
         let back = frame.rotation.inverse();
@@ -112,12 +135,37 @@ impl Reader<'_> {
                 let points = &self.scene.meshes.get(mesh).filter(|m| !m.positions.is_empty())?.positions;
                 let points: Vec<DVec3> = points.iter().map(|p| linear * *p + origin).collect();
                 let fitted = tightest(&points);
+                let filled = fitted.mass_properties(1.0);
                 // Its own mesh is weighed exactly, where it is closed.
-                let own = body == node && self.scene.nodes[body].mesh == Some(mesh);
-                let stands = !matches!(fitted.kind, Kind::Capsule(0 | 2, ..) | Kind::Cylinder(0 | 2, ..));
-                let shape = if own { Shape::Auto {} } else { shape(fitted.kind) };
-                return Some(Lump { shape, filled: fitted.mass_properties(1.0), is_plain: own || stands });
+                if body == node && self.scene.nodes[body].mesh == Some(mesh) {
+                    return Some(Lump {
+                        node,
+                        shape: Shape::Auto {},
+                        filled,
+                        at: Placement::IDENTITY,
+                        is_rough: false,
+                    });
+                }
+                let rotation = match fitted.kind {
+                    Kind::Capsule(axis, ..) | Kind::Cylinder(axis, ..) if axis != 1 => {
+                        DQuat::from_rotation_arc(DVec3::Y, DVec3::AXES[axis])
+                    }
+                    _ => DQuat::IDENTITY,
+                };
+                let at = Placement { position: fitted.center, rotation };
+                return Some(Lump { node, shape: shape(fitted.kind), filled, at, is_rough: true });
             }
+            Form::Plane if body == node => {
+                let filled = Primitive { center: DVec3::ZERO, kind: Kind::Sphere(1.0) }.mass_properties(1.0);
+                return Some(Lump {
+                    node,
+                    shape: Shape::Plane {},
+                    filled,
+                    at: Placement::IDENTITY,
+                    is_rough: false,
+                });
+            }
+            Form::Plane => return None,
             Form::Primitive(kind) => kind,
         };
         let scale = DVec3::new(linear.x_axis.length(), linear.y_axis.length(), linear.z_axis.length());
@@ -161,7 +209,20 @@ impl Reader<'_> {
             Kind::Capsule(..) | Kind::Cylinder(..) => (kind, 1.0 - turn.y_axis.y.abs() < ALONG),
             Kind::Cone(..) => (kind, 1.0 - turn.y_axis.y < ALONG),
         };
-        Some(Lump { shape: shape(kind), filled, is_plain })
+        let mut rotation = DQuat::IDENTITY;
+        if !is_plain {
+            // None of these has a left and a right.
+            let mirrored = turn.determinant() < 0.0;
+            let x = if mirrored { -turn.x_axis } else { turn.x_axis };
+            rotation = DQuat::from_mat3(&DMat3::from_cols(x, turn.y_axis, turn.z_axis)).normalize();
+        }
+        Some(Lump {
+            node,
+            shape: shape(kind),
+            filled,
+            at: Placement { position: origin, rotation },
+            is_rough: false,
+        })
     }
 }
 
@@ -207,6 +268,11 @@ fn form(shape: &Value, dialect: Dialect) -> (Option<Form>, bool) {
             let height = size("height").unwrap_or(if khronos { 0.5 } else { 1.0 });
             Form::Primitive(Kind::Capsule(1, mean, height))
         }
+        "cylinder" if top == 0.0 && bottom > 0.0 => {
+            let height = size("height").unwrap_or(if khronos { 0.5 } else { 2.0 });
+            return (Some(Form::Primitive(Kind::Cone(1, bottom, height))).filter(|_| height > 0.0), false);
+        }
+        "plane" => return (Some(Form::Plane), false),
         "cylinder" => {
             let height = size("height").unwrap_or(if khronos { 0.5 } else { 2.0 });
             Form::Primitive(Kind::Cylinder(1, mean, height))
@@ -222,7 +288,7 @@ fn form(shape: &Value, dialect: Dialect) -> (Option<Form>, bool) {
         Form::Primitive(Kind::Sphere(r)) => r > 0.0,
         Form::Primitive(Kind::Capsule(_, r, l)) => r > 0.0 && l >= 0.0,
         Form::Primitive(Kind::Cylinder(_, r, l) | Kind::Cone(_, r, l)) => r > 0.0 && l > 0.0,
-        Form::Mesh(..) => true,
+        Form::Mesh(..) | Form::Plane => true,
     };
     (has_size.then_some(form), top != bottom && matches!(kind, "capsule" | "cylinder"))
 }

@@ -5,11 +5,12 @@
 //! counterpart in a set-up is left out and said in a warning, once for each kind of thing. Nothing in them makes
 //! a file unreadable: what makes no sense counts as not there.
 //!
-//! `motion` reads bodies, `collider` their shapes, `joint` what holds them; `limit` and `drive` read what a joint
+//! `motion` reads bodies, `collider` their shapes, `contact` what these are made of, `joint` what holds them; `limit` and `drive` read what a joint
 //! holds and pulls, and `nearest` finds the kind and the fields for it; `note` collects what was left out.
 //! `write` puts a set-up into a document.
 
 mod collider;
+mod contact;
 mod drive;
 mod joint;
 mod limit;
@@ -110,9 +111,18 @@ impl Document {
         if setup.bodies.is_empty() {
             return Ok(None);
         }
-        if let Some(node) = colliders.keys().min() {
-            reader.note("collisions are not simulated: things pass through", *node);
+        let mut still: Vec<usize> = colliders.into_values().flatten().map(|l| l.node).collect();
+        still.sort_unstable();
+        for node in still {
+            let above = std::iter::successors(Some(node), |&n| scene.nodes[n].parent);
+            let moved = above.into_iter().any(|n| {
+                [Property::Translation, Property::Rotation].into_iter().any(|p| keyed.contains(&(n, p)))
+            });
+            // A kinematic body that no key moves stands still, too.
+            let behaviour = if moved { Behaviour::Animated } else { Behaviour::Static };
+            setup.bodies.extend(reader.obstacle(node, behaviour));
         }
+        contact::clean(&mut setup.bodies);
         setup.joints = (0..scene.nodes.len()).filter_map(|node| reader.joint(node)).collect();
         if let Some(gravity) = gravity(&self.json()["extensions"][OMI_GRAVITY]) {
             setup.world.gravity = gravity;

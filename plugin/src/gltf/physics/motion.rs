@@ -1,13 +1,10 @@
 //! A node that is a body: whether physics moves it, and its mass.
 
-use super::collider::Lump;
+use super::collider::{Form, Lump, ROUGH, shape_of};
 use super::{Dialect, KHR_BODY, OMI_BODY, Reader, number, numbers, vector};
 use glam::{DMat3, DQuat, DVec3};
 use serde_json::Value;
-use sinew_core::setup::{Body, Shape};
-
-/// kg/m^3 of a body that gives shapes and no mass; as of set-ups.
-const DENSITY: f64 = 1000.0;
+use sinew_core::setup::{Behaviour, Body, Shape};
 
 /// Off-diagonal shares of an inertia tensor below this are rounding.
 const ROUNDING: f64 = 1e-5;
@@ -73,7 +70,7 @@ impl Reader<'_> {
             Dialect::Khronos => mass,
         };
         let frame = self.pose.placement(node);
-        self.form(&mut body, node, &lumps);
+        self.form(&mut body, node, lumps);
         // OMI's default of 0, 0, 0 and "not said" cannot be told apart: then the shapes say.
         let is_said = |c: &DVec3| motion.dialect == Dialect::Khronos || *c != DVec3::ZERO;
         let center = vector(&values["centerOfMass"]).map(DVec3::from_array).filter(is_said);
@@ -91,37 +88,44 @@ impl Reader<'_> {
         Some(body)
     }
 
-    /// Shape, centre and inertia from a body's colliders.
-    fn form(&mut self, body: &mut Body, node: usize, lumps: &[Lump]) {
-        let largest = lumps.iter().reduce(|m, l| if l.filled.mass > m.filled.mass { l } else { m });
-        let Some(largest) = largest else { return };
-        body.shape = largest.shape.clone();
-        let volume: f64 = lumps.iter().map(|l| l.filled.mass).sum();
-        let center = lumps.iter().map(|l| l.filled.center * l.filled.mass).sum::<DVec3>() / volume;
-        if lumps.len() == 1 && largest.is_plain {
-            if largest.shape != (Shape::Auto {}) && center.length() > 1e-9 {
-                body.center = Some(center.to_array());
-            }
+    /// Shape and material from a body's colliders.
+    fn form(&mut self, body: &mut Body, node: usize, mut lumps: Vec<Lump>) {
+        if lumps.iter().any(|l| l.shape == Shape::Plane {}) {
+            self.note("a plane on something that moves is left out", node);
+            lumps.retain(|l| l.shape != Shape::Plane {});
+        }
+        for lump in lumps.iter().filter(|l| l.is_rough) {
+            self.note(ROUGH, lump.node);
+        }
+        let Some(largest) = lumps.iter().reduce(|m, l| if l.filled.mass > m.filled.mass { l } else { m })
+        else {
             return;
+        };
+        body.shape = shape_of(&lumps);
+        body.contact = self.contact(largest.node);
+        if lumps.iter().any(|l| self.contact(l.node) != body.contact) {
+            self.note("colliders of one body differ in material or filter: those of the largest count", node);
         }
-        let mut inertia = DMat3::ZERO;
-        for lump in lumps {
-            let d = lump.filled.center - center;
-            let outer = DMat3::from_cols(d * d.x, d * d.y, d * d.z);
-            let carried = DMat3::from_diagonal(DVec3::splat(d.length_squared())) - outer;
-            inertia += lump.filled.inertia + carried * lump.filled.mass;
-        }
-        let mass = *body.mass.get_or_insert(DENSITY * volume);
-        inertia *= mass / volume;
-        let (moments, off) = diagonal(&inertia);
-        if off > ROUNDING {
-            self.note(
-                "colliders are turned: of their inertia only the part about the node's axes counts",
-                node,
-            );
-        }
-        body.center = Some(center.to_array());
-        body.inertia = Some(moments.to_array());
+    }
+
+    /// A collider that belongs to nothing that physics moves, as a body of its own.
+    pub(super) fn obstacle(&mut self, node: usize, behaviour: Behaviour) -> Option<Body> {
+        let n = &self.scene.nodes[node];
+        let own = n.mesh.filter(|_| n.skin.is_none());
+        let shape = match self.form_and_taper(node).0? {
+            Form::Plane => Shape::Plane {},
+            Form::Mesh(mesh, true) if own == Some(mesh) => Shape::Hull {},
+            Form::Mesh(mesh, false) if own == Some(mesh) => Shape::Mesh {},
+            form => {
+                let lump = self.lump(node, node, form)?;
+                if lump.is_rough {
+                    self.note(ROUGH, node);
+                }
+                shape_of(&[lump])
+            }
+        };
+        let contact = self.contact(node);
+        Some(Body { behaviour, shape, contact, ..Body::new(self.reference(node)) })
     }
 
     /// The moments of inertia that a motion gives, where a body can have them.

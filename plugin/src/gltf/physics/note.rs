@@ -7,25 +7,24 @@ pub(super) struct Notes(Vec<Note>);
 
 struct Note {
     what: &'static str,
-    first: String,
-    more: usize,
+    labels: Vec<String>,
 }
 
 impl Notes {
     /// Adds one for the thing of that label.
     pub fn add(&mut self, what: &'static str, label: String) {
         match self.0.iter_mut().find(|n| n.what == what) {
-            Some(note) if note.first == label => {}
-            Some(note) => note.more += 1,
-            None => self.0.push(Note { what, first: label, more: 0 }),
+            Some(note) if note.labels.contains(&label) => {}
+            Some(note) => note.labels.push(label),
+            None => self.0.push(Note { what, labels: vec![label] }),
         }
     }
 
     /// As warnings.
     pub fn finish(self) -> Vec<String> {
-        let line = |n: Note| match n.more {
-            0 => format!("physics of {}: {}", n.first, n.what),
-            more => format!("physics of {} and {more} more: {}", n.first, n.what),
+        let line = |n: Note| match n.labels.len() {
+            1 => format!("physics of {}: {}", n.labels[0], n.what),
+            many => format!("physics of {} and {} more: {}", n.labels[0], many - 1, n.what),
         };
         self.0.into_iter().map(line).collect()
     }

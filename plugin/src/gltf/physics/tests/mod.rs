@@ -1,5 +1,6 @@
 //! Each mapping on a document as small as it can be.
 
+mod contact;
 mod joint;
 mod round_trip;
 mod write;
@@ -123,28 +124,44 @@ fn colliders_below_a_body_are_its_shape() {
         let body = json!({ "name": "Body", "children": children, "scale": [2, 2, 2],
             "extensions": { OMI_BODY: { "motion": { "type": "dynamic", "mass": 6 } } } });
         let nodes: Vec<Value> = std::iter::once(body).chain(more).collect();
-        physics(json!({ OMI_SHAPE: { "shapes": shapes } }), json!(nodes)).setup.bodies.remove(0)
+        let json = json!({ "asset": { "version": "2.0" }, "extensions": { OMI_SHAPE: { "shapes": shapes } }, "nodes": nodes });
+        let document = document(&json);
+        let setup = document.physics(None).unwrap().unwrap().setup;
+        let rig = write::rig(&document, &setup);
+        (setup.bodies[0].shape.clone(), rig)
     };
     let collider = |shape: usize, at: [f64; 3], turn: [f64; 4]| json!({ "translation": at, "rotation": turn, "extensions": { OMI_BODY: { "collider": { "shape": shape } } } });
     // A quarter turn swaps edges; scale and place count.
-    let one = with(json!([1]), vec![collider(0, [0.0, 1.0, 0.0], [0.0, 0.0, half, half])]);
-    let Shape::Box { size: Some(size) } = one.shape else { panic!("{:?}", one.shape) };
+    let (one, rig) = with(json!([1]), vec![collider(0, [0.0, 1.0, 0.0], [0.0, 0.0, half, half])]);
+    let Shape::Compound { parts } = one else { panic!("{one:?}") };
+    let Shape::Box { size: Some(size) } = parts[0].shape else { panic!("{parts:?}") };
     assert!((DVec3::from_array(size) - DVec3::new(4.0, 2.0, 6.0)).length() < 1e-5, "{size:?}");
-    assert_eq!((one.center, one.inertia), (Some([0.0, 2.0, 0.0]), None));
+    assert_eq!((parts[0].at, parts[0].turn_deg), ([0.0, 2.0, 0.0], [0.0; 3]));
+    assert!((rig.solids[0].offset.position - DVec3::Y * 2.0).length() < 1e-12);
+    assert_eq!(rig.colliders.all.len(), 1);
     // Two balls of radius 1 at +-3 along x: each 3 kg, 2/5 m r^2 and m d^2.
     let none = [0.0, 0.0, 0.0, 1.0];
-    let two =
+    let (_, rig) =
         with(json!([1, 2]), vec![collider(1, [1.5, 0.0, 0.0], none), collider(1, [-1.5, 0.0, 0.0], none)]);
-    let moments = DVec3::from_array(two.inertia.unwrap());
+    let moments = rig.solids[0].inertia;
     let ball = 2.0 * 0.4 * 3.0;
     assert!((moments - DVec3::new(ball, ball + 54.0, ball + 54.0)).length() < 1e-9, "{moments}");
+    let at: Vec<DVec3> = rig.colliders.all.iter().map(|c| c.place.position).collect();
+    assert_eq!(at, [DVec3::X * 3.0, DVec3::X * -3.0]);
+    // A box that is turned askew keeps its turn.
+    let turn = glam::DQuat::from_euler(glam::EulerRot::XYZ, 0.3, -0.8, 0.4);
+    let (_, rig) = with(json!([1]), vec![collider(0, [0.0; 3], turn.to_array())]);
+    let c = &rig.colliders.all[0];
+    let is = rig.solids[0].offset.rotation * c.place.rotation;
+    assert!(is.angle_between(turn) < 1e-6, "{is} {turn}");
 }
 
 #[test]
 fn each_kind_of_thing_left_out_is_said_once() {
     let collider = json!({ KHR_BODY: { "collider": { "geometry": { "shape": 0 }, "physicsMaterial": 0 } } });
     let found = physics(
-        json!({ KHR_SHAPE: { "shapes": [{ "type": "box" }] } }),
+        json!({ KHR_SHAPE: { "shapes": [{ "type": "box" }] },
+            KHR_BODY: { "physicsMaterials": [{ "frictionCombine": "minimum" }] } }),
         json!([
             { "name": "Ball", "extensions": { KHR_BODY: { "motion": {}, "joint": { "joint": 9, "connectedNode": 99 } } } },
             { "name": "Floor", "extensions": collider }, { "name": "Wall", "extensions": collider },
@@ -154,12 +171,60 @@ fn each_kind_of_thing_left_out_is_said_once() {
     assert_eq!(
         found.warnings,
         [
-            "physics of node \"Floor\" and 1 more: physics materials are left out",
             "physics of node \"Zone\": triggers are left out",
-            "physics of node \"Floor\": collisions are not simulated: things pass through",
+            "physics of node \"Floor\" and 1 more: combine modes are left out: of two that touch, frictions have their mean, and the larger restitution counts",
             "physics of node \"Ball\": a joint that does not say what it joins is left out",
         ]
     );
+}
+
+#[test]
+fn what_holds_still_is_in_the_way() {
+    for (family, shapes, geometry) in [
+        (KHR_BODY, KHR_SHAPE, json!({ "geometry": { "shape": 0 } })),
+        (OMI_BODY, OMI_SHAPE, json!({ "shape": 0 })),
+    ] {
+        let dynamic = if family == OMI_BODY { json!({ "type": "dynamic" }) } else { json!({}) };
+        let kinematic =
+            if family == OMI_BODY { json!({ "type": "kinematic" }) } else { json!({ "isKinematic": true }) };
+        let with = |more: Value| {
+            let mut collider = geometry.clone();
+            more.as_object().into_iter().flatten().for_each(|(k, v)| collider[k] = v.clone());
+            collider
+        };
+        let found = physics(
+            json!({ shapes: { "shapes": [{ "type": "box", "box": { "size": [1, 2, 3] } }] },
+                family: {
+                    "physicsMaterials": [{ "staticFriction": 0.9, "dynamicFriction": 0.7, "restitution": 0.25 }],
+                    "collisionFilters": [
+                        { "collisionSystems": ["ground"] },
+                        { "collisionSystems": ["props"], "collideWithSystems": ["ground", "nobody"] },
+                        { "notCollideWithSystems": ["props"] }, { "collideWithSystems": [] }] } }),
+            json!([
+                { "name": "Prop", "extensions": { family: { "motion": dynamic, "collider": with(json!({ "collisionFilter": 1 })) } } },
+                { "name": "Floor", "scale": [2, 2, 2], "extensions": { family: {
+                    "collider": with(json!({ "physicsMaterial": 0, "collisionFilter": 0 })) } } },
+                { "name": "Lift", "children": [3], "extensions": { family: { "motion": kinematic } } },
+                { "name": "Rail", "translation": [1, 0, 0], "extensions": { family: { "collider": with(json!({ "collisionFilter": 2 })) } } },
+                { "name": "Ghost", "extensions": { family: { "collider": with(json!({ "collisionFilter": 3 })) } } }
+            ]),
+        );
+        assert!(found.warnings.is_empty(), "{:?}", found.warnings);
+        let [prop, floor, rail, ghost] = &found.setup.bodies[..] else { panic!("{:?}", found.setup.bodies) };
+        assert_eq!(
+            (prop.contact.layers.join(" "), prop.contact.touches.clone()),
+            ("props".into(), Some(vec!["ground".into()]))
+        );
+        assert_eq!(
+            (floor.behaviour, &floor.shape),
+            (Behaviour::Static, &Shape::Box { size: Some([2.0, 4.0, 6.0]) })
+        );
+        let c = &floor.contact;
+        assert_eq!((c.friction, c.grip, c.bounce), (Some(0.7), Some(0.9), Some(0.25)));
+        assert_eq!((rail.node.as_str(), rail.behaviour), ("Rail", Behaviour::Static));
+        assert_eq!(rail.contact.touches, Some(vec!["ground".into()]));
+        assert_eq!(ghost.contact.collide, Some(false));
+    }
 }
 
 #[test]

@@ -27,6 +27,7 @@ impl Writer<'_> {
         }
         let old = Motion::of(self.reader.extensions(node)).map(|m| (m.dialect, m.is_dynamic));
         let body = self.simulated.get(&node).copied();
+        let listed = self.obstacles.get(&node).map(|&b| self.setup.bodies[b].behaviour);
         if body.is_none() && old == Some((self.dialect, false)) {
             return;
         }
@@ -42,12 +43,15 @@ impl Writer<'_> {
         }
         let mut motion = self.take_motion(node);
         OURS.iter().for_each(|key| _ = take(&mut motion, key));
-        let is_moved = self.is_moved(node);
+        let is_kinematic = match listed {
+            Some(behaviour) => behaviour == Behaviour::Animated,
+            None => self.is_moved(node),
+        };
         match (body, self.dialect) {
             (Some(body), _) => self.dynamic(node, body, &mut motion),
             (None, Dialect::Khronos) => *at(&mut motion, "isKinematic") = json!(true),
             (None, Dialect::Omi) => {
-                *at(&mut motion, "type") = json!(if is_moved { "kinematic" } else { "static" });
+                *at(&mut motion, "type") = json!(if is_kinematic { "kinematic" } else { "static" });
             }
         }
         *at(self.extension(node, self.dialect.extension()), "motion") = motion;

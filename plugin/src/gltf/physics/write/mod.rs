@@ -7,10 +7,11 @@
 //! Lengths of the file count as metres when it is read. Where a set-up says otherwise, masses stay and forces follow,
 //! so that the same motion comes out in scene units.
 //!
-//! `body` writes motions, `shape` colliders, `joint` which nodes a joint is at, `limit` what it holds; `tree` changes
+//! `body` writes motions, `shape` colliders, `contact` what these are made of, `joint` which nodes a joint is at, `limit` what it holds; `tree` changes
 //! the JSON.
 
 mod body;
+mod contact;
 mod joint;
 mod limit;
 mod shape;
@@ -27,7 +28,7 @@ use glam::DVec3;
 use serde_json::{Value, json};
 use sinew_core::rig::{Rig, compile, resolve_node};
 use sinew_core::scene::{Clip, Node, Pose, Property, Scene};
-use sinew_core::setup::{Keyable, Setup, SetupError, World, choose_clip};
+use sinew_core::setup::{Behaviour, Keyable, Setup, SetupError, World, choose_clip};
 use std::collections::{HashMap, HashSet};
 use tree::{at, take};
 
@@ -60,6 +61,7 @@ impl Document {
             json: self.json().clone(),
             added: Vec::new(),
             simulated: HashMap::new(),
+            obstacles: HashMap::new(),
             bodies: HashSet::new(),
             owner: Vec::new(),
             centers: HashMap::new(),
@@ -91,6 +93,8 @@ struct Writer<'a> {
     added: Vec<Node>,
     /// Nodes that physics moves, with the index of the body.
     simulated: HashMap<usize, usize>,
+    /// Nodes that others touch and physics does not move, with the index of the body.
+    obstacles: HashMap<usize, usize>,
     /// All nodes that are bodies, of whatever kind.
     bodies: HashSet<usize>,
     /// For every node of the scene the nearest of itself and its ancestors that will be a body.
@@ -105,11 +109,19 @@ impl Writer<'_> {
         for (i, body) in self.setup.bodies.iter().enumerate() {
             let node =
                 resolve_node(self.scene, &self.reader.names, &body.node, &format!("bodies[{i}].node"))?;
-            self.bodies.insert(node);
             if body.behaviour.simulated() {
                 self.simulated.insert(node, i);
+            } else if self.rig.colliders.all.iter().any(|c| c.node == node) {
+                self.obstacles.insert(node, i);
+            }
+            // What stands still is a collider without a motion; so is what is a part of a body that is there.
+            let is_part =
+                self.reader.owner[node].is_some_and(|o| o != node) && self.obstacles.contains_key(&node);
+            if body.behaviour != Behaviour::Static && !is_part {
+                self.bodies.insert(node);
             }
         }
+        self.carried();
         let joints = self.plan_joints()?;
         let nodes = 0..self.scene.nodes.len();
         self.bodies.extend(nodes.clone().filter(|&n| Motion::of(self.reader.extensions(n)).is_some()));
@@ -122,7 +134,8 @@ impl Writer<'_> {
         let kept = self.colliders(before);
         for node in nodes {
             self.motion(node, before);
-            if let Some(&body) = self.simulated.get(&node).filter(|_| !kept.contains(&node)) {
+            let body = self.simulated.get(&node).or(self.obstacles.get(&node)).copied();
+            if let Some(body) = body.filter(|_| !kept.contains(&node)) {
                 self.shape(node, body);
             }
         }
@@ -131,6 +144,19 @@ impl Writer<'_> {
         self.clear_other_family();
         self.list_extensions();
         Ok(())
+    }
+
+    /// What stands on something simulated is a part of it in a file: a collider without a motion.
+    fn carried(&mut self) {
+        let above = |node: usize| {
+            std::iter::successors(self.scene.nodes[node].parent, |&p| self.scene.nodes[p].parent)
+        };
+        let on_solid = |node: &usize| above(*node).any(|p| self.simulated.contains_key(&p));
+        let carried: Vec<usize> = self.obstacles.keys().copied().filter(on_solid).collect();
+        for node in carried {
+            self.bodies.remove(&node);
+            self.note_body("it stands on a simulated body, and is read as a part of that", node);
+        }
     }
 
     /// Notes that `what` of the body on a node cannot be written.

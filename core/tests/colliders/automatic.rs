@@ -1,0 +1,54 @@
+//! What is in the way without a set-up.
+
+use crate::{Stage, block};
+use glam::DVec3;
+use sinew_core::rig::{Carrier, compile};
+use sinew_core::scene::{Property, Skin};
+use sinew_core::setup::{Behaviour, automatic};
+
+#[test]
+fn still_meshes_are_in_the_way_and_carried_ones_go_along() {
+    let mut stage = Stage::empty();
+    let cart = stage.node("Cart", None, DVec3::Y, Some(block(DVec3::ONE)));
+    let hook = stage.node("Hook", Some(cart), DVec3::ZERO, None);
+    stage.node("Lamp", Some(hook), DVec3::X * 3.0, Some(block(DVec3::ONE)));
+    stage.node("Floor", None, DVec3::Y * -3.0, Some(block(DVec3::new(9.0, 1.0, 9.0))));
+    let balloon = stage.node("Balloon", None, DVec3::Y * 9.0, Some(block(DVec3::ONE)));
+    stage.key(cart, DVec3::X);
+    stage.key(balloon, DVec3::ONE);
+    stage.scene.clips[0].channels[1].property = Property::Scale;
+    let setup = automatic(&stage.scene, None).unwrap();
+    let bodies: Vec<(&str, Behaviour)> =
+        setup.bodies.iter().map(|b| (b.node.as_str(), b.behaviour)).collect();
+    assert_eq!(
+        bodies,
+        [("Cart", Behaviour::Guided), ("Floor", Behaviour::Static), ("Lamp", Behaviour::Animated)]
+    );
+    let made = compile(&stage.scene, &setup, stage.scene.clips.first()).unwrap();
+    assert!(made.warnings.is_empty(), "{:?}", made.warnings);
+    let carriers: Vec<Carrier> = made.rig.colliders.all.iter().map(|c| c.carrier).collect();
+    assert_eq!(carriers, [Carrier::Solid(0), Carrier::World, Carrier::Solid(0)]);
+}
+
+#[test]
+fn skeletons_touch_nothing() {
+    let mut stage = Stage::empty();
+    let hip = stage.node("Hip", None, DVec3::ZERO, Some(block(DVec3::ONE)));
+    let leg = stage.node("Leg", Some(hip), DVec3::X, None);
+    stage.node("Boot", Some(leg), DVec3::X, Some(block(DVec3::ONE)));
+    stage.node("Floor", None, DVec3::Y * -3.0, Some(block(DVec3::ONE)));
+    stage.key(hip, DVec3::Y);
+    stage.key(leg, DVec3::Y);
+    stage.scene.skins.push(Skin { joints: vec![hip, leg] });
+    let setup = automatic(&stage.scene, None).unwrap();
+    assert_eq!(setup.bodies.len(), 2);
+    let made = compile(&stage.scene, &setup, stage.scene.clips.first()).unwrap();
+    assert!(made.rig.colliders.all.is_empty());
+    // Beside a prop, the floor is in its way, and the skeleton still is not.
+    let prop = stage.node("Prop", None, DVec3::Y * 9.0, Some(block(DVec3::ONE)));
+    stage.key(prop, DVec3::X);
+    let setup = automatic(&stage.scene, None).unwrap();
+    let made = compile(&stage.scene, &setup, stage.scene.clips.first()).unwrap();
+    let names: Vec<&str> = made.rig.colliders.all.iter().map(|c| c.name.as_str()).collect();
+    assert_eq!(names, ["Prop", "Floor"]);
+}
