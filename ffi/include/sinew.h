@@ -730,7 +730,7 @@ typedef struct sinew_contact {
    */
   double load;
   /**
-   * Friction on the second, newtons. That of all points between two shapes is told with the first of them.
+   * Friction on the second, newtons. It belongs to several points together, and is told with the first of them.
    */
   double friction[3];
 } sinew_contact;
@@ -772,7 +772,8 @@ typedef struct sinew_strike {
    */
   double normal[3];
   /**
-   * Impulse on the second, friction included, newton seconds. The first got the opposite.
+   * Impulse on the second in the sub-step of the strike, friction included, newton seconds; of soft things only the
+   * beginning of the push. The first got the opposite.
    */
   double impulse[3];
   /**

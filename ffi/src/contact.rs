@@ -28,7 +28,7 @@ pub struct sinew_contact {
     pub normal: [f64; 3],
     /// Force along the normal, newtons: the mean of the last sub-step.
     pub load: f64,
-    /// Friction on the second, newtons. That of all points between two shapes is told with the first of them.
+    /// Friction on the second, newtons. It belongs to several points together, and is told with the first of them.
     pub friction: [f64; 3],
 }
 
@@ -63,7 +63,8 @@ pub struct sinew_strike {
     pub point: [f64; 3],
     /// Direction from the first to the second.
     pub normal: [f64; 3],
-    /// Impulse on the second, friction included, newton seconds. The first got the opposite.
+    /// Impulse on the second in the sub-step of the strike, friction included, newton seconds; of soft things only the
+    /// beginning of the push. The first got the opposite.
     pub impulse: [f64; 3],
     /// Speed at which they closed in, scene units per second.
     pub speed: f64,

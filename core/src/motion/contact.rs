@@ -16,7 +16,7 @@ pub struct Contact {
     pub normal: DVec3,
     /// Force along the normal, mean over the step, kg unit/s^2.
     pub load: f64,
-    /// Friction on the second, likewise. That of all points between two shapes is told with the first of them.
+    /// Friction on the second, likewise. It belongs to several points together, and is told with the first of them.
     pub friction: DVec3,
 }
 
@@ -31,7 +31,8 @@ pub struct Strike {
     pub point: DVec3,
     /// From the first to the second.
     pub normal: DVec3,
-    /// Impulse on the second, friction included, kg unit/s.
+    /// Impulse on the second in the step of the strike, friction included, kg unit/s. Of soft things that is only the
+    /// beginning of the push.
     pub impulse: DVec3,
     /// Speed at which they closed in, units/s.
     pub speed: f64,

@@ -77,7 +77,7 @@ pub struct Point {
     pub normal: [f64; 3],
     /// Force along the normal, N.
     pub load_n: f64,
-    /// Friction on `b`, N: of all points between two shapes, told with the first of them.
+    /// Friction on `b`, N: of several points together, told with the first of them.
     pub friction_n: [f64; 3],
 }
 
