@@ -8,7 +8,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // In the order of the header: what everything leans on first.
     for name in [
         "result", "version", "callback", "axes", "curve", "scene", "build", "look", "setup", "job", "bake",
-        "session", "drag",
+        "session", "drag", "contact",
     ] {
         builder = builder.with_src(folder.join("src").join(name).with_extension("rs"));
     }

@@ -38,7 +38,7 @@
 /**
  * The version of this interface that the header describes: major in the upper 16 bits, minor in the lower.
  */
-#define SINEW_ABI_VERSION 65537
+#define SINEW_ABI_VERSION 65538
 
 /**
  * Reading files.
@@ -638,6 +638,14 @@ typedef struct sinew_bake_request {
    * Bytes of `plot`.
    */
   size_t plot_length;
+  /**
+   * Where every point of contact goes, frame by frame, as JSON. NULL for nowhere.
+   */
+  const char *contacts;
+  /**
+   * Bytes of `contacts`.
+   */
+  size_t contacts_length;
 } sinew_bake_request;
 
 /**
@@ -688,6 +696,91 @@ typedef struct sinew_solver {
    */
   double microseconds;
 } sinew_solver;
+
+/**
+ * A point at which one thing bears on another. Of several shapes on one node each has points of its own.
+ */
+typedef struct sinew_contact {
+  /**
+   * `sizeof(sinew_contact)`.
+   */
+  uint32_t struct_size;
+  /**
+   * One node, by index; of the same two nodes always the same one.
+   */
+  uint32_t node_a;
+  /**
+   * The other.
+   */
+  uint32_t node_b;
+  /**
+   * 0.
+   */
+  uint32_t reserved;
+  /**
+   * Where, in the world and the host's axes, scene units.
+   */
+  double point[3];
+  /**
+   * Direction from the first to the second.
+   */
+  double normal[3];
+  /**
+   * Force along the normal, newtons: the mean of the last sub-step.
+   */
+  double load;
+  /**
+   * Friction on the second, newtons. It belongs to several points together, and is told with the first of them.
+   */
+  double friction[3];
+} sinew_contact;
+
+/**
+ * Two things began to touch.
+ */
+typedef struct sinew_strike {
+  /**
+   * `sizeof(sinew_strike)`.
+   */
+  uint32_t struct_size;
+  /**
+   * One node, by index; of the same two nodes always the same one.
+   */
+  uint32_t node_a;
+  /**
+   * The other.
+   */
+  uint32_t node_b;
+  /**
+   * 0.
+   */
+  uint32_t reserved;
+  /**
+   * When, in seconds: between frames, not only at them.
+   */
+  double time;
+  /**
+   * The same in frames; frame 0 is time 0.
+   */
+  double frame;
+  /**
+   * Where, in the world and the host's axes, scene units.
+   */
+  double point[3];
+  /**
+   * Direction from the first to the second.
+   */
+  double normal[3];
+  /**
+   * Impulse on the second in the sub-step of the strike, friction included, newton seconds; of soft things only the
+   * beginning of the push. The first got the opposite.
+   */
+  double impulse[3];
+  /**
+   * Speed at which they closed in, scene units per second.
+   */
+  double speed;
+} sinew_strike;
 
 /**
  * It worked.
@@ -1614,6 +1707,76 @@ sinew_result sinew_session_drag_pose(struct sinew_session *session,
  */
 sinew_result sinew_session_set_solver(struct sinew_session *session,
                                       const struct sinew_solver *solver);
+
+/**
+ * Points at which something bears on something else where the session is; their indices count from 0 and change with
+ * every step. None at the first frame, before which no step was taken.
+ *
+ * Thread: any, `const`. Errors: `SINEW_INVALID_ARGUMENT`, handle errors.
+ */
+sinew_result sinew_session_contact_count(const struct sinew_session *session,
+                                         uint32_t *out);
+
+/**
+ * One of these points. Set `contact->struct_size` first. Allocates nothing.
+ *
+ * Thread: any, `const`. Errors: `SINEW_INVALID_ARGUMENT`, `SINEW_OUT_OF_RANGE`, handle errors.
+ */
+sinew_result sinew_session_contact_info(const struct sinew_session *session,
+                                        uint32_t index,
+                                        struct sinew_contact *contact);
+
+/**
+ * What began to touch in the frame (or the single step) that led to where the session is; their indices count from 0,
+ * and the order is that of the sub-steps.
+ *
+ * Thread: any, `const`. Errors: `SINEW_INVALID_ARGUMENT`, handle errors.
+ */
+sinew_result sinew_session_strike_count(const struct sinew_session *session,
+                                        uint32_t *out);
+
+/**
+ * One of these strikes. Set `strike->struct_size` first. Allocates nothing.
+ *
+ * Thread: any, `const`. Errors: `SINEW_INVALID_ARGUMENT`, `SINEW_OUT_OF_RANGE`, handle errors.
+ */
+sinew_result sinew_session_strike_info(const struct sinew_session *session,
+                                       uint32_t index,
+                                       struct sinew_strike *strike);
+
+/**
+ * Points at which something bears on something else at a frame of a job, counted from its first; their indices count
+ * from 0.
+ *
+ * Thread: any, `const`. Errors: `SINEW_INVALID_ARGUMENT`, `SINEW_OUT_OF_RANGE`, handle errors.
+ */
+sinew_result sinew_job_contact_count(const struct sinew_job *job,
+                                     size_t frame,
+                                     uint32_t *out);
+
+/**
+ * One of these points. Set `contact->struct_size` first.
+ *
+ * Thread: any, `const`. Errors: `SINEW_INVALID_ARGUMENT`, `SINEW_OUT_OF_RANGE`, handle errors.
+ */
+sinew_result sinew_job_contact_info(const struct sinew_job *job,
+                                    size_t frame,
+                                    uint32_t index,
+                                    struct sinew_contact *contact);
+
+/**
+ * Everything that began to touch in a job, in the order of time; their indices count from 0.
+ *
+ * Thread: any, `const`. Errors: `SINEW_INVALID_ARGUMENT`, handle errors.
+ */
+sinew_result sinew_job_strike_count(const struct sinew_job *job, uint32_t *out);
+
+/**
+ * One of these strikes. Set `strike->struct_size` first.
+ *
+ * Thread: any, `const`. Errors: `SINEW_INVALID_ARGUMENT`, `SINEW_OUT_OF_RANGE`, handle errors.
+ */
+sinew_result sinew_job_strike_info(const struct sinew_job *job, uint32_t index, struct sinew_strike *strike);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -79,6 +79,10 @@ pub struct sinew_bake_request {
     pub plot: *const c_char,
     /// Bytes of `plot`.
     pub plot_length: usize,
+    /// Where every point of contact goes, frame by frame, as JSON. NULL for nowhere.
+    pub contacts: *const c_char,
+    /// Bytes of `contacts`.
+    pub contacts_length: usize,
 }
 
 versioned!(sinew_bake_request {
@@ -103,6 +107,8 @@ versioned!(sinew_bake_request {
     asset_root_length: usize,
     plot: *const c_char,
     plot_length: usize,
+    contacts: *const c_char,
+    contacts_length: usize,
 });
 
 /// Fills in the defaults. `struct_size` is `sizeof(sinew_bake_request)`.
@@ -157,7 +163,7 @@ unsafe fn plain(r: &sinew_bake_request) -> Result<BakeRequest, Fault> {
         | SINEW_COMPARE_STEPS;
     job::known_flags(r.flags, known)?;
     // SAFETY: the same promises.
-    let (scene, output, setup, clip, name, root, plot) = unsafe {
+    let (scene, output, setup, clip, name, root, plot, contacts) = unsafe {
         (
             input::path(r.scene, r.scene_length, "scene")?,
             input::maybe(r.output, r.output_length, "output")?,
@@ -166,6 +172,7 @@ unsafe fn plain(r: &sinew_bake_request) -> Result<BakeRequest, Fault> {
             input::maybe(r.name, r.name_length, "name")?,
             input::maybe(r.asset_root, r.asset_root_length, "asset_root")?,
             input::maybe(r.plot, r.plot_length, "plot")?,
+            input::maybe(r.contacts, r.contacts_length, "contacts")?,
         )
     };
     let has = |flag: u32| r.flags & flag != 0;
@@ -190,6 +197,7 @@ unsafe fn plain(r: &sinew_bake_request) -> Result<BakeRequest, Fault> {
         every_frame: has(SINEW_EVERY_FRAME),
         tolerance: job::tolerance(r.tolerance)?,
         plot: plot.map(Into::into),
+        contacts: contacts.map(Into::into),
         compare_steps: has(SINEW_COMPARE_STEPS),
         read: ReadOptions { asset_root: root.map(Into::into) },
     })

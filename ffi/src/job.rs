@@ -30,7 +30,7 @@ pub struct Job {
     pub(crate) name_is_chosen: bool,
     /// Nodes of the scene, to know it again.
     pub(crate) nodes: usize,
-    axes: Axes,
+    pub(crate) axes: Axes,
 }
 
 /// Everything is as asked.
@@ -342,7 +342,7 @@ pub unsafe extern "C" fn sinew_job_poses(
 ///
 /// # Safety
 /// The promises of the crate for outputs.
-unsafe fn answer<T>(
+pub(crate) unsafe fn answer<T>(
     job: *const sinew_job,
     out: *mut T,
     ask: impl FnOnce(&Job) -> Result<T, Fault>,

@@ -1,6 +1,6 @@
 //! Sizes and offsets of the structs that hosts compile into themselves, against the committed ones.
 
-use crate::{bake, build, callback, curve, drag, job, scene};
+use crate::{bake, build, callback, contact, curve, drag, job, scene};
 
 #[cfg(target_pointer_width = "64")]
 #[test]
@@ -16,6 +16,8 @@ fn layout_is_as_committed() {
         bake::sinew_bake_request::layout(),
         drag::sinew_grip::layout(),
         drag::sinew_solver::layout(),
+        contact::sinew_contact::layout(),
+        contact::sinew_strike::layout(),
     ]
     .concat();
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/abi/layout.txt");

@@ -4,7 +4,8 @@
 //! host), [`live`] (handles that cannot dangle), `input`, `output` and [`options`] (what crosses the border),
 //! [`axes`] (Y up or Z up) and [`callback`] (progress, log). Then one file per noun of the interface: [`version`],
 //! [`scene`] (open and save), [`build`] (a scene from memory), [`look`] (what is in a scene), [`curve`],
-//! [`setup`] and `edit`, [`job`], [`bake`] (file to file), [`session`] (live), [`drag`] (by hand).
+//! [`setup`] and `edit`, [`job`], [`bake`] (file to file), [`session`] (live), [`drag`] (by hand), [`contact`] (what
+//! touches).
 //!
 //! # What callers promise
 //!
@@ -26,6 +27,7 @@ pub mod axes;
 pub mod bake;
 pub mod build;
 pub mod callback;
+pub mod contact;
 pub mod curve;
 pub mod drag;
 mod edit;

@@ -459,7 +459,7 @@ pub fn change(
 ///
 /// # Safety
 /// The promises of the crate for outputs.
-unsafe fn answer<T>(
+pub(crate) unsafe fn answer<T>(
     session: *const sinew_session,
     out: *mut T,
     ask: impl FnOnce(&Session) -> Result<T, Fault>,

@@ -5,8 +5,8 @@ use glam::DVec3;
 use sinew_core::curve::{Curve, Kind, Segments};
 use sinew_core::motion::Motion;
 use sinew_core::rig::{Rig, compile};
-use sinew_core::scene::{Channel, Clip, Node, Property, Scene};
-use sinew_core::setup::{Behaviour, Body, Parts, Setup, automatic};
+use sinew_core::scene::{Channel, Channels, Clip, Local, Node, Property, Scene};
+use sinew_core::setup::{Behaviour, Body, Parts, Setup, Shape, automatic};
 use sinew_core::simulate::run;
 use sinew_plugin::plot::draw;
 
@@ -95,4 +95,71 @@ fn another_motion_is_dots() {
     let plain = draw("title", &rig, &motion, None);
     assert!(svg.contains(">other<"));
     assert!(svg.matches("<circle").count() >= plain.matches("<circle").count() + motion.frames());
+}
+
+/// A ball thrown along x over a floor, on which it bounces, rolls and comes to lie.
+fn thrown(bounce: f64) -> (Scene, Setup) {
+    let mut scene = Scene { frames_per_second: 24.0, ..Scene::default() };
+    let at = Channels { translation: DVec3::new(0.0, 1.1, 0.0), ..Channels::default() };
+    scene.nodes.push(Node { name: "Floor".into(), ..Node::default() });
+    scene.nodes.push(Node { name: "Ball".into(), local: Local::Channels(at), ..Node::default() });
+    let mut setup = Setup::default();
+    setup.bake.frames = Some([0.0, 48.0]);
+    let (mut floor, mut ball) = (Body::new("Floor"), Body::new("Ball"));
+    (floor.behaviour, floor.shape) = (Behaviour::Static, Shape::Plane {});
+    (ball.behaviour, ball.shape) = (Behaviour::Free, Shape::Sphere { radius: Some(0.1) });
+    (ball.velocity, ball.contact.bounce) = (Some([1.0, 0.0, 0.0]), Some(bounce));
+    setup.bodies = vec![floor, ball];
+    (scene, setup)
+}
+
+#[test]
+fn strikes_mark_the_time_and_the_path() {
+    let (scene, setup) = thrown(0.5);
+    let rig = compile(&scene, &setup, None).unwrap().rig;
+    let motion = run(&rig, |_, _| true).0;
+    let svg = draw("title", &rig, &motion, None);
+    assert_eq!(svg, draw("title", &rig, &motion, None), "not the same bytes");
+    assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+    assert!(svg.contains(">strike<") && svg.contains(">touched<"), "{svg}");
+    // The first strike is the hardest; times are as wide as 816 px from 64 on: where its tick stands.
+    let time = motion.strikes()[0].time;
+    let x = format!("M{} ", (640.0 + 8160.0 * time / 2.0).round() / 10.0);
+    let ticks: Vec<&str> =
+        svg.lines().filter(|l| l.contains("class=\"thin struck\"") && l.contains(&x)).collect();
+    assert!(!ticks.is_empty(), "no tick at {x} in {svg}");
+    // As large as it gets, on both panels; the others are smaller.
+    assert_eq!(
+        svg.matches("r=\"3.6\" fill=\"#0072b2\"").count(),
+        2 + 1,
+        "two strikes and the path's end: {svg}"
+    );
+    let dots =
+        motion.strikes().iter().filter(|s| s.impulse.length() > 0.01 * motion.strikes()[0].impulse.length());
+    let count = dots.count();
+    assert!(count > 3, "{count}");
+    let small = svg.matches("<circle cx=").count();
+    assert!(small >= 2 * count, "{small} dots for {count} strikes");
+
+    // Nothing touches, nothing is marked.
+    let (scene, mut setup) = thrown(0.5);
+    setup.world.collisions = false;
+    let rig = compile(&scene, &setup, None).unwrap().rig;
+    let motion = run(&rig, |_, _| true).0;
+    let svg = draw("title", &rig, &motion, None);
+    assert!(
+        !svg.contains(">strike<") && !svg.contains(">touched<") && !svg.contains("class=\"thin struck\"")
+    );
+}
+
+#[test]
+fn many_touches_leave_a_picture_small() {
+    let (scene, mut setup) = thrown(0.0);
+    setup.bake.frames = Some([0.0, 4000.0]);
+    let rig = compile(&scene, &setup, None).unwrap().rig;
+    let motion = run(&rig, |_, _| true).0;
+    assert!((0..motion.frames()).map(|f| motion.contacts(f).len()).sum::<usize>() > 3000);
+    let svg = draw("title", &rig, &motion, None);
+    let normals = svg.matches("class=\"thin struck\"").count();
+    assert!(normals < 250, "{normals} marks");
 }

@@ -1,8 +1,13 @@
-//! The sampled result: where every body was at every frame, where its target was, and how hard it pulled.
+//! The sampled result: where every body was at every frame, where its target was, how hard it pulled, and what it
+//! touched.
 
+mod contact;
 mod report;
+mod touching;
 
+pub use contact::{Contact, Strike, contacts, strikes};
 pub use report::{Follow, report};
+pub use touching::{Hardest, Point, Struck, Touch, Touching, points, touching};
 
 use crate::rig::{Frame, Rig};
 use crate::rotation;
@@ -20,6 +25,10 @@ pub struct Motion {
     quarantined: Vec<(usize, usize)>,
     broken: Vec<(usize, usize)>,
     open_joints: Vec<(f64, f64)>,
+    /// Of all frames one behind the other, and where each frame's end.
+    contacts: Vec<Contact>,
+    contact_ends: Vec<usize>,
+    strikes: Vec<Strike>,
 }
 
 /// One body at one frame.
@@ -54,6 +63,9 @@ impl Motion {
             quarantined: Vec::new(),
             broken: Vec::new(),
             open_joints: vec![(0.0, 0.0); rig.joints.len()],
+            contacts: Vec::new(),
+            contact_ends: Vec::with_capacity(frames),
+            strikes: Vec::new(),
         }
     }
 
@@ -76,6 +88,12 @@ impl Motion {
             seen.push(Seen::new(rig, state, i, carrier));
             self.samples.push(seen[i].sample(rig, state, i));
         }
+        self.contacts.extend(contacts(rig, state));
+        self.contact_ends.push(self.contacts.len());
+        let from = self.strikes.len();
+        self.strikes.extend(strikes(rig, state));
+        // Pairs that struck in one step come in the order of the pairs.
+        self.strikes[from..].sort_by(|a, b| a.time.total_cmp(&b.time));
     }
 
     /// Frame times (s).
@@ -113,6 +131,17 @@ impl Motion {
         for (worst, now) in self.open_joints.iter_mut().zip(open) {
             *worst = (worst.0.max(now.0), worst.1.max(now.1));
         }
+    }
+
+    /// The points at which something bore on something else in the last step before a frame.
+    pub fn contacts(&self, frame: usize) -> &[Contact] {
+        let from = if frame == 0 { 0 } else { self.contact_ends[frame - 1] };
+        &self.contacts[from..self.contact_ends[frame]]
+    }
+
+    /// Everything that began to touch, in the order of time.
+    pub fn strikes(&self) -> &[Strike] {
+        &self.strikes
     }
 
     /// All bodies at a frame, in the rig's order.

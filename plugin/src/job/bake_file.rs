@@ -1,5 +1,6 @@
 //! A keyed file in, the same file with a new clip out.
 
+use super::contact_file::{check_contacts, contact_file};
 use super::{JobError, LoadedSetup, Progress, Report, SetupSource, Stage, load_setup, simulate};
 use crate::gltf::{ClipToAdd, Document, ReadOptions};
 use sinew_core::motion::Motion;
@@ -35,6 +36,8 @@ pub struct BakeRequest {
     pub tolerance: Option<f64>,
     /// Where a picture of the bake goes, as SVG. Default: nowhere.
     pub plot: Option<PathBuf>,
+    /// Where every point of contact goes, frame by frame, as JSON. Default: nowhere.
+    pub contacts: Option<PathBuf>,
     /// Simulate a second time with uneven substeps (or even ones, where the set-up has uneven ones), report how
     /// far apart the two are, and show both in the picture.
     pub compare_steps: bool,
@@ -101,6 +104,7 @@ pub fn bake_file(
     }
     check_output(&output)?;
     check_plot(request.plot.as_deref())?;
+    check_contacts(request.contacts.as_deref(), &request.scene, &request.setup)?;
     if !progress(Progress::begin(Stage::Open)) {
         return Err(JobError::Cancelled);
     }
@@ -154,6 +158,13 @@ pub fn bake_file(
         crate::files::write_whole(plot, picture.as_bytes())
             .map_err(|error| JobError::Io { file: plot.clone(), error })?;
     }
+    if let Some(file) = &request.contacts {
+        let strikes = &outcome.report.contacts.strikes;
+        contact_file(&outcome.compiled.rig, &outcome.motion, strikes)
+            .map_err(Into::into)
+            .and_then(|text| crate::files::write_whole(file, text.as_bytes()))
+            .map_err(|error| JobError::Io { file: file.clone(), error })?;
+    }
     let report = &mut outcome.report;
     report.timings.open_s = open_s;
     report.timings.save_s = began.elapsed().as_secs_f64();
@@ -161,6 +172,7 @@ pub fn bake_file(
     report.scene = request.scene.display().to_string();
     report.output = Some(output.display().to_string());
     report.plot = request.plot.as_ref().map(|p| p.display().to_string());
+    report.contacts_file = request.contacts.as_ref().map(|p| p.display().to_string());
     report.steps_apart = other_steps.as_ref().map(|other| farthest_apart(&outcome.motion, other));
     report.warnings.splice(0..0, document.warnings().iter().cloned().chain(warnings));
     Ok(outcome.report)

@@ -6,6 +6,7 @@
 
 mod assemble_file;
 mod bake_file;
+mod contact_file;
 mod error;
 mod inspect;
 mod physics_file;

@@ -1,7 +1,7 @@
 //! What a job did, for people and for `--json`.
 
 use serde::Serialize;
-use sinew_core::motion::Follow;
+use sinew_core::motion::{Follow, Touching};
 
 /// How a job ended, when it gave a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -32,6 +32,8 @@ pub struct Report {
     pub output: Option<String>,
     /// Where the picture was written, if it was.
     pub plot: Option<String>,
+    /// Where every point of contact was written, if it was.
+    pub contacts_file: Option<String>,
     /// Frames per second.
     pub frames_per_second: f64,
     /// First frame.
@@ -42,6 +44,8 @@ pub struct Report {
     pub bodies: Vec<Follow>,
     /// Per joint, how far it was open at any frame.
     pub joints: Vec<JointReport>,
+    /// What struck what, and how hard.
+    pub contacts: Touching,
     /// Keys written.
     pub keys: usize,
     /// Samples that they stand for.

@@ -3,7 +3,7 @@
 use super::{JobError, JointReport, Progress, Report, Stage, Status, Timings};
 use sinew_core::bake::{Baked, Deformation, bake, deformations};
 use sinew_core::joint::openings;
-use sinew_core::motion::{Motion, report};
+use sinew_core::motion::{Motion, report, touching};
 use sinew_core::rig::{Compiled, compile};
 use sinew_core::scene::Scene;
 use sinew_core::setup::{Setup, SetupError, choose_clip};
@@ -98,11 +98,13 @@ pub fn simulate(
         name: name.clone(),
         output: None,
         plot: None,
+        contacts_file: None,
         frames_per_second: rig.range.frames_per_second,
         first_frame: rig.range.first,
         frames: motion.frames(),
         bodies,
         joints: joints(rig, &motion),
+        contacts: touching(rig, &motion),
         keys: baked.keys,
         samples: baked.samples,
         max_fit_error: baked.max_error,

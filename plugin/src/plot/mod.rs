@@ -2,9 +2,10 @@
 //! the same motion.
 //!
 //! Bodies lie over each other in one figure, as in Lamouret 1995: to compare settings, put several bodies on the
-//! same keys. In the order that data flows: `track` and `skeleton` take what is drawn out of a motion, `ticks`,
+//! same keys. In the order that data flows: `track`, `marks` and `skeleton` take what is drawn out of a motion, `ticks`,
 //! `panel` and `moments` map it to the page, `svg` writes it, and this file arranges the page.
 
+mod marks;
 mod moments;
 mod panel;
 mod section;
@@ -15,6 +16,7 @@ mod track;
 
 pub use section::{Outline, draw_sections};
 
+use marks::Marks;
 use panel::Panel;
 use sinew_core::motion::Motion;
 use sinew_core::rig::Rig;
@@ -56,14 +58,24 @@ pub fn draw(title: &str, rig: &Rig, motion: &Motion, also: Option<(&str, &Motion
     let view = telling.and_then(|_| track::view(&tracks));
     let over_time = |t: &Track| t.timed && telling.is_some();
     let keys = tracks.iter().any(|t| !t.key_dots.is_empty() && (over_time(t) || view.is_some()));
-    let mut top = legend(&mut svg, &tracks, keys, left_out, also.map(|a| a.0)) + 30.0;
+    let marks = Marks::new(motion, &tracks);
+    let mut entries = legend_entries(&tracks, keys, left_out, also.map(|a| a.0));
+    if marks.has_strikes() && telling.is_some() {
+        let mark = "<path class=\"thin struck\" stroke=\"#222\" d=\"M13 5V-1\"/><circle cx=\"13\" cy=\"-2\" r=\"2.6\" fill=\"#222\"/>";
+        entries.push((mark.into(), "strike".into()));
+    }
+    if marks.has_touches() && view.is_some() {
+        entries
+            .push(("<path class=\"thin struck\" stroke=\"#222\" d=\"M13 5V-4\"/>".into(), "touched".into()));
+    }
+    let mut top = legend(&mut svg, entries) + 30.0;
 
     if jointed {
         top = moments::draw(&mut svg, rig, motion, top) + GAP;
     }
     let mut height = LONE_HEIGHT;
     if let Some(axes) = view {
-        top = path_panel(&mut svg, &tracks, axes, top) + GAP;
+        top = path_panel(&mut svg, &tracks, &marks, axes, top) + GAP;
         height = TIME_HEIGHT;
     }
     let ends = (motion.times().first(), motion.times().last());
@@ -80,7 +92,8 @@ pub fn draw(title: &str, rig: &Rig, motion: &Motion, also: Option<(&str, &Motion
         downward: false,
     };
     let has_effort = tracks.iter().any(|t| t.effort.iter().any(|e| *e > 0.0));
-    let values = value_panel(&mut svg, &tracks, telling, |range| on_time(top, height, range), !has_effort);
+    let values =
+        value_panel(&mut svg, &tracks, &marks, telling, |range| on_time(top, height, range), !has_effort);
     top = values + if has_effort { GAP } else { 0.0 };
     if has_effort {
         top = effort_panel(&mut svg, &tracks, |range| on_time(top, TIME_HEIGHT, range));
@@ -96,8 +109,13 @@ pub fn draw_assembly(title: &str, rig: &Rig, motion: &Motion) -> String {
     svg.finish(WIDTH, bottom + 20.0)
 }
 
-/// Names and their lines, in rows; where it ends.
-fn legend(svg: &mut Svg, tracks: &[Track], keys: bool, left_out: usize, also: Option<&str>) -> f64 {
+/// Marks around the origin, and what they stand for.
+fn legend_entries(
+    tracks: &[Track],
+    keys: bool,
+    left_out: usize,
+    also: Option<&str>,
+) -> Vec<(String, String)> {
     let mut entries: Vec<(String, String)> = Vec::new();
     let line =
         |class: &str, colour: &str| format!("<path class=\"{class}\" stroke=\"{colour}\" d=\"M0 0h26\"/>");
@@ -125,6 +143,11 @@ fn legend(svg: &mut Svg, tracks: &[Track], keys: bool, left_out: usize, also: Op
     if left_out > 0 {
         entries.push((String::new(), format!("and {left_out} more")));
     }
+    entries
+}
+
+/// Names and their lines, in rows; where it ends.
+fn legend(svg: &mut Svg, entries: Vec<(String, String)>) -> f64 {
     let (mut x, mut y) = (LEFT, 50.0);
     for (mark, name) in entries {
         // Letters of this size are seven pixels wide on the average.
@@ -140,8 +163,9 @@ fn legend(svg: &mut Svg, tracks: &[Track], keys: bool, left_out: usize, also: Op
 }
 
 /// Where bodies went, both axes at one scale.
-fn path_panel(svg: &mut Svg, tracks: &[Track], (across, up): (Axis, Axis), top: f64) -> f64 {
-    let all = |axis: Axis| tracks.iter().flat_map(move |t| t.places().map(move |p| axis.of(p)));
+fn path_panel(svg: &mut Svg, tracks: &[Track], marks: &Marks, (across, up): (Axis, Axis), top: f64) -> f64 {
+    let all =
+        |axis: Axis| tracks.iter().flat_map(Track::places).chain(marks.places()).map(move |p| axis.of(p));
     let (x, y) = (ticks::padded(all(across), 0.04), ticks::padded(all(up), 0.08));
     let (width, (low, high)) = (WIDTH - LEFT - RIGHT, PATH_HEIGHT);
     let unit = ((x.1 - x.0) / width).max((y.1 - y.0) / high);
@@ -178,8 +202,9 @@ fn path_panel(svg: &mut Svg, tracks: &[Track], (across, up): (Axis, Axis), top: 
             svg.circle("faint", panel.at(at(target)), 1.6, COLOURS[0]);
         }
     }
+    marks.on_paths(svg, &panel, at);
     for (t, colour) in tracks.iter().zip(COLOURS) {
-        svg.curve("curve", colour, &panel.smooth_path(t.points.iter().map(|p| at(&p.1))));
+        svg.curve("curve", colour, &panel.smooth_path(t.points.iter().map(|p| at(&p.1)), &t.corners));
     }
     for (t, colour) in tracks.iter().zip(COLOURS) {
         for p in &t.also {
@@ -198,6 +223,7 @@ fn path_panel(svg: &mut Svg, tracks: &[Track], (across, up): (Axis, Axis), top: 
 fn value_panel(
     svg: &mut Svg,
     tracks: &[Track],
+    marks: &Marks,
     axis: Option<Axis>,
     panel: impl Fn((f64, f64)) -> Panel,
     last: bool,
@@ -206,7 +232,7 @@ fn value_panel(
         let panel = panel(ticks::padded(tracks.iter().flat_map(|t| t.angle.iter().map(|a| a.1)), 0.08));
         panel.frame(svg, "angle off the keys over time, degrees and seconds", last);
         for (t, colour) in tracks.iter().zip(COLOURS) {
-            svg.curve("curve", colour, &panel.smooth_path(t.angle.iter().copied()));
+            svg.curve("curve", colour, &panel.smooth_path(t.angle.iter().copied(), &t.corners));
         }
         return panel.top + panel.height;
     };
@@ -232,8 +258,10 @@ fn value_panel(
         drawn.push(line);
     }
     for (t, colour) in tracks.iter().zip(COLOURS) {
-        svg.curve("curve", colour, &panel.smooth_path(t.points.iter().map(|p| (p.0, axis.of(p.1)))));
+        let points = t.points.iter().map(|p| (p.0, axis.of(p.1)));
+        svg.curve("curve", colour, &panel.smooth_path(points, &t.corners));
     }
+    marks.on_time(svg, &panel);
     for (t, colour) in tracks.iter().zip(COLOURS) {
         for p in &t.also {
             svg.circle("", panel.at((p.0, axis.of(p.1))), 2.2, colour);

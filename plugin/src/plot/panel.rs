@@ -52,8 +52,9 @@ impl Panel {
         d
     }
 
-    /// Path data of a smooth curve through points: between frames a body does not turn corners.
-    pub fn smooth_path(&self, points: impl Iterator<Item = (f64, f64)>) -> String {
+    /// Path data of a smooth curve through points: between frames a body turns no corners, except on the way to those
+    /// where `corners` says so.
+    pub fn smooth_path(&self, points: impl Iterator<Item = (f64, f64)>, corners: &[bool]) -> String {
         let p: Vec<(f64, f64)> = points.map(|p| self.at(p)).collect();
         if p.iter().any(|p| !(p.0.is_finite() && p.1.is_finite())) {
             return String::new();
@@ -64,8 +65,14 @@ impl Panel {
             if place(p[i]) == place(p[i - 1]) {
                 continue;
             }
-            // Catmull-Rom: the slope at a point is that of its neighbours.
-            let (before, after) = (p[i.saturating_sub(2)], p[(i + 1).min(p.len() - 1)]);
+            let corner = |k: usize| corners.get(k).is_some_and(|c| *c);
+            if corner(i) {
+                d += &format!("L{}", place(p[i]));
+                continue;
+            }
+            // Catmull-Rom: the slope at a point is that of its neighbours, on this side of a corner.
+            let before = if corner(i - 1) { p[i - 1] } else { p[i.saturating_sub(2)] };
+            let after = if corner(i + 1) { p[i] } else { p[(i + 1).min(p.len() - 1)] };
             let lean = |at: (f64, f64), a: (f64, f64), b: (f64, f64), s: f64| {
                 (at.0 + s * (b.0 - a.0) / 6.0, at.1 + s * (b.1 - a.1) / 6.0)
             };

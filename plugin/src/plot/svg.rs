@@ -42,6 +42,12 @@ impl Svg {
         }
     }
 
+    /// A straight line in a colour of its own.
+    pub fn stroke(&mut self, class: &str, colour: &str, from: (f64, f64), to: (f64, f64)) {
+        let [x1, y1, x2, y2] = [from.0, from.1, to.0, to.1].map(number);
+        self.curve(class, colour, &format!("M{x1} {y1}L{x2} {y2}"));
+    }
+
     /// A dot.
     pub fn circle(&mut self, class: &str, at: (f64, f64), radius: f64, colour: &str) {
         let (x, y) = (number(at.0), number(at.1));

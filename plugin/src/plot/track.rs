@@ -21,6 +21,8 @@ const MOST_COMPARED: usize = 600;
 
 /// One body over time. Lists but `keys`, `key_dots` and `also` are parallel, one entry per drawn frame.
 pub struct Track {
+    /// The node.
+    pub node: usize,
     /// The node's name.
     pub name: String,
     /// Whether its target follows the keys' own times.
@@ -33,6 +35,8 @@ pub struct Track {
     pub key_dots: Vec<(f64, DVec3)>,
     /// `(time, place)` as simulated.
     pub points: Vec<(f64, DVec3)>,
+    /// Which of these came after a strike since the one before: there the way has a corner.
+    pub corners: Vec<bool>,
     /// Where the target was.
     pub targets: Vec<DVec3>,
     /// `(time, degrees)` off the keys.
@@ -104,9 +108,14 @@ pub fn tracks(rig: &Rig, motion: &Motion, also: Option<&Motion>, most: usize) ->
     (chosen.into_iter().map(|i| track(rig, motion, also, i)).collect(), left_out)
 }
 
+/// One frame in so many is drawn.
+pub fn stride(motion: &Motion) -> usize {
+    motion.frames().div_ceil(MOST_POINTS).max(1)
+}
+
 fn track(rig: &Rig, motion: &Motion, also: Option<&Motion>, i: usize) -> Track {
     let solid = &rig.solids[i];
-    let stride = motion.frames().div_ceil(MOST_POINTS).max(1);
+    let stride = stride(motion);
     let drawn = || motion.times().iter().copied().zip(motion.solid(i)).step_by(stride);
     let target = solid.position_target.or(solid.rotation_target);
     let turns_only = !solid.simulate.position();
@@ -135,13 +144,22 @@ fn track(rig: &Rig, motion: &Motion, also: Option<&Motion>, i: usize) -> Track {
         times.sort_by(f64::total_cmp);
     }
     let key_dots = path.keys.iter().take(MOST_POINTS).map(|&t| (t, place(t))).filter(|_| target.is_some());
+    let mut corners: Vec<bool> = drawn().map(|_| false).collect();
+    let moments: Vec<f64> = drawn().map(|d| d.0).collect();
+    for s in motion.strikes().iter().filter(|s| s.nodes.contains(&solid.node)) {
+        if let Some(corner) = corners.get_mut(moments.partition_point(|t| *t < s.time)) {
+            *corner = true;
+        }
+    }
     Track {
+        node: solid.node,
         name: solid.name.clone(),
         timed: target.is_some_and(|t| rig.trackers[t].timing == Timing::Timed),
         turns_only,
         keys: times.into_iter().map(|t| (t, place(t))).collect(),
         key_dots: key_dots.collect(),
         points: drawn().map(|(t, s)| (t, s.node.position)).collect(),
+        corners,
         targets: drawn().filter_map(|(_, s)| s.target_position).collect(),
         angle: drawn()
             .map(|(t, s)| (t, rotation::distance(s.node.rotation, s.keys.rotation).to_degrees()))

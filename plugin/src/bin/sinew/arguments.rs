@@ -88,6 +88,9 @@ pub struct Bake {
     /// Draw paths, values over time and effort as SVG.
     #[arg(long, value_name = "FILE")]
     pub plot: Option<PathBuf>,
+    /// Write every point of contact at every frame as JSON.
+    #[arg(long, value_name = "FILE")]
+    pub contacts: Option<PathBuf>,
     /// Simulate again with uneven substeps and say how far apart the two are; dots in the picture.
     #[arg(long)]
     pub compare_steps: bool,
@@ -242,6 +245,7 @@ impl Bake {
             every_frame: self.every_frame,
             tolerance: self.tolerance,
             plot: self.plot.clone(),
+            contacts: self.contacts.clone(),
             compare_steps: self.compare_steps,
             read: self.input.read(),
         }

@@ -1,12 +1,16 @@
 //! Results for people, and as JSON.
 
 use serde::Serialize;
+use sinew_core::motion::Touching;
 use sinew_plugin::job::{AssemblyReport, Inspection, PhysicsReport, Report};
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
 
 /// Bodies listed before the rest is only counted.
 const MOST_ROWS: usize = 12;
+/// Pairs that struck each other, likewise.
+const MOST_PAIRS: usize = 5;
 
 /// Prints on standard output. A reader who has left (`sinew … | head`) is no failure of the job.
 pub fn print(text: &str) {
@@ -52,6 +56,7 @@ pub fn bake(r: &Report) -> String {
     if r.bodies.len() > MOST_ROWS {
         _ = writeln!(text, "  and {} more (--json lists all)", r.bodies.len() - MOST_ROWS);
     }
+    struck(&mut text, &r.contacts);
     _ = writeln!(
         text,
         "  {} keys for {} samples, within {} and {:.3} deg",
@@ -76,7 +81,51 @@ pub fn bake(r: &Report) -> String {
     if let Some(plot) = &r.plot {
         _ = writeln!(text, "drew it in {plot}");
     }
+    if let Some(file) = &r.contacts_file {
+        _ = writeln!(text, "wrote its contacts to {file}");
+    }
     text
+}
+
+/// Who struck whom, the hardest first.
+fn struck(text: &mut String, contacts: &Touching) {
+    struct Pair<'a> {
+        of: [&'a str; 2],
+        count: usize,
+        hardest: (f64, f64),
+    }
+    let mut pairs: Vec<Pair> = Vec::new();
+    let mut known: HashMap<[&str; 2], usize> = HashMap::new();
+    for s in &contacts.strikes {
+        let of = [s.a.as_str(), s.b.as_str()];
+        let i = *known.entry(of).or_insert_with(|| {
+            pairs.push(Pair { of, count: 0, hardest: (f64::NEG_INFINITY, 0.0) });
+            pairs.len() - 1
+        });
+        let pair = &mut pairs[i];
+        pair.count += 1;
+        if s.impulse_ns > pair.hardest.0 {
+            pair.hardest = (s.impulse_ns, s.frame);
+        }
+    }
+    pairs.sort_by(|a, b| b.hardest.0.total_cmp(&a.hardest.0));
+    for Pair { of: [a, b], count, hardest: (impulse, frame) } in pairs.iter().take(MOST_PAIRS) {
+        // Floors strike nobody.
+        let moves = contacts.bodies.iter().any(|body| body.node == *a);
+        let (who, whom) = if moves { (a, b) } else { (b, a) };
+        let impulse = number(*impulse);
+        _ = match count {
+            1 => writeln!(text, "  {who} struck {whom} once, {impulse} N s at frame {frame:.1}"),
+            n => writeln!(text, "  {who} struck {whom} {n} times, hardest {impulse} N s at frame {frame:.1}"),
+        };
+    }
+    if pairs.len() > MOST_PAIRS {
+        _ = writeln!(
+            text,
+            "  and {} more pairs struck each other (--json lists all)",
+            pairs.len() - MOST_PAIRS
+        );
+    }
 }
 
 /// A few lines on an assembly.
