@@ -45,6 +45,15 @@ pub struct Sweep {
 }
 
 impl Sweep {
+    /// Room for so many boxes.
+    pub fn with_capacity(boxes: usize) -> Sweep {
+        Sweep {
+            sorted: Vec::with_capacity(boxes),
+            ordered: Vec::with_capacity(boxes),
+            endless: Vec::with_capacity(boxes),
+        }
+    }
+
     /// Puts the pairs of overlapping boxes that `may` meet into `pairs`, the lower number first, in order.
     pub fn pairs(&mut self, bounds: &[Bounds], may: impl Fn(u32, u32) -> bool, pairs: &mut Vec<(u32, u32)>) {
         pairs.clear();

@@ -134,8 +134,10 @@ pub struct Spot {
     /// The push of a coating, instead of a firm point; and how much of the speed of parting an impulse costs it.
     pub press: Option<Press>,
     pub give: f64,
-    /// Speed of parting at the start of the step.
+    /// Speed of parting at the start of the step, when they meet, and at its end without contact.
     pub approach: f64,
+    pub meeting: f64,
+    pub leaving: f64,
     /// Normal impulse.
     pub impulse: f64,
 }
@@ -194,6 +196,7 @@ impl Contact {
         for spot in self.spots_mut() {
             let near = spot.levers;
             let v1 = n.dot(b.free.at(near[1]) - a.free.at(near[0]));
+            (spot.meeting, spot.leaving) = (spot.approach, v1);
             if let Some(press) = &spot.press {
                 let (speed, give) = press.row(v1, h);
                 spot.wanted = Wanted { speed, late: 0.5, met: Some(0.0) };
@@ -221,6 +224,7 @@ impl Contact {
             let half = if alone { n * (0.5 * gap) } else { DVec3::ZERO };
             spot.point = point;
             spot.levers = [point - half - center(a), point + half - center(b)];
+            spot.meeting += (v1 - spot.approach) * wanted.met.unwrap_or(1.0);
             spot.wanted = wanted;
         }
         self.finish();

@@ -8,6 +8,11 @@ pub struct Islands {
 }
 
 impl Islands {
+    /// Room for so many bodies.
+    pub fn with_capacity(bodies: usize) -> Islands {
+        Islands { root: Vec::with_capacity(bodies) }
+    }
+
     /// Every body by itself.
     pub fn begin(&mut self, bodies: usize) {
         self.root.clear();

@@ -301,14 +301,17 @@ impl Touch {
             }
             last = Some(c.colliders);
             let share = hardest.wanted.met.unwrap_or(1.0);
+            // What only stops them goes on to bear their weight until the step ends: that is no part of the strike.
+            let stops = hardest.wanted.speed <= 0.0 && hardest.press.is_none() && hardest.leaving < 0.0;
+            let part = if stops { (hardest.meeting / hardest.leaving).clamp(0.0, 1.0) } else { 1.0 };
             let load: f64 = c.spots().iter().map(|s| s.impulse).sum();
             state.strikes.push(Strike {
                 colliders: c.colliders,
                 time: from + (to - from) * share,
                 point: hardest.point,
                 normal: c.axes[0],
-                impulse: c.axes[0] * load + c.rub,
-                speed: (-hardest.approach).max(0.0),
+                impulse: (c.axes[0] * load + c.rub) * part,
+                speed: (-hardest.meeting).max(0.0),
             });
         }
     }
