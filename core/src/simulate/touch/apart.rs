@@ -13,6 +13,11 @@ const ALLOWED: f64 = 2e-5;
 /// Sweeps end when nothing overlapped by more than this share.
 const ENOUGH: f64 = 1e-4;
 
+/// Crowds are done with a little more after a few: the next step goes on.
+const MANY: usize = 400;
+const FEW: usize = 3;
+const LITTLE: f64 = 2e-3;
+
 /// A step that leaves more than this share is too long.
 const TOO_DEEP: f64 = 0.02;
 
@@ -33,7 +38,7 @@ impl Touch {
         let mut deepest = 0.0;
         for sweep in 0..MOST_SWEEPS {
             deepest = self.push_once(false, sweep as u32);
-            if deepest < ENOUGH {
+            if deepest < ENOUGH || self.contacts.len() > MANY && sweep >= FEW && deepest < LITTLE {
                 break;
             }
         }

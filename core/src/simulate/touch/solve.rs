@@ -15,7 +15,7 @@ const KNOWN: f64 = 0.1;
 
 /// Sweeps end when velocities would carry a body by less than this share of its size in a step...
 const SETTLED: f64 = 1e-6;
-const SETTLED_MANY: f64 = 5e-4;
+const SETTLED_MANY: f64 = 1e-3;
 const MANY: usize = 400;
 /// ...or after so many visits in all, but not before a few sweeps.
 const MOST_VISITS: usize = 30_000;
