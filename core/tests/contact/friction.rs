@@ -52,3 +52,23 @@ fn a_skidding_ball_comes_to_roll_at_five_sevenths() {
     println!("{v}");
     assert!((v - 10.0 / 7.0).abs() < 1e-6, "{v}");
 }
+
+#[test]
+fn rolling_friction_stops_a_ball_after_the_way_it_should() {
+    // Deceleration of a rolling ball: 5/7 g b / r.
+    let mut ball = Thing::new(Form::Ball(0.1), DVec3::new(0.0, 0.1, 0.0));
+    (ball.velocity, ball.spin) = (DVec3::new(1.0, 0.0, 0.0), DVec3::new(0.0, 0.0, -10.0));
+    ball.rolling = 0.002;
+    let floor = Thing::fixed(Form::Floor, DVec3::ZERO);
+    let mut run = Run::new(rig(&[ball, floor], DVec3::new(0.0, -9.81, 0.0), 240.0, 1));
+    for _ in 0..240 * 10 {
+        run.step(1.0 / 240.0);
+    }
+    let slowing = 5.0 / 7.0 * 9.81 * 0.002 / 0.1;
+    let expected = 0.5 / slowing;
+    let way = run.at(0).x;
+    println!("{way} of {expected}");
+    assert!((way / expected - 1.0).abs() < 0.02, "{way} {expected}");
+    let left = run.state.solids[0].velocity.length();
+    assert!(left < 1e-3, "{left:e}");
+}

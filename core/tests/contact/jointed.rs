@@ -7,7 +7,7 @@ use sinew_core::setup::{Joint, JointFrame, JointKind};
 const DOWN: DVec3 = DVec3::new(0.0, -9.81, 0.0);
 
 /// Capsules end to end along x, at a height, with a floor.
-fn chain(links: usize, height: f64) -> Run {
+pub fn chain(links: usize, height: f64) -> Run {
     let (length, radius) = (0.2, 0.04);
     let mut things: Vec<Thing> = (0..links)
         .map(|i| {

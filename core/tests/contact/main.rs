@@ -1,6 +1,7 @@
 //! Every check of contact that has an exact answer. Scenes are made here.
 #![allow(clippy::unwrap_used, missing_docs)] // helpers of tests are tests
 
+mod bits;
 mod bounce;
 mod friction;
 mod jointed;
@@ -41,6 +42,7 @@ pub struct Thing {
     pub spin: DVec3,
     pub friction: f64,
     pub bounce: f64,
+    pub rolling: f64,
     pub coating: Option<Coating>,
 }
 
@@ -55,6 +57,7 @@ impl Thing {
             spin: DVec3::ZERO,
             friction: 0.5,
             bounce: 0.0,
+            rolling: 0.0,
             coating: None,
         }
     }
@@ -97,6 +100,7 @@ pub fn jointed(
         body.spin = thing.mass.map(|_| thing.spin.to_array());
         body.contact.friction = Some(thing.friction);
         body.contact.bounce = Some(thing.bounce);
+        body.contact.rolling = (thing.rolling > 0.0).then_some(thing.rolling);
         body.contact.coating = thing.coating;
         setup.bodies.push(body);
     }

@@ -24,7 +24,7 @@ fn pressed(run: &Run, a: usize, b: usize) -> DVec3 {
     force(&spots, DVec3::ZERO).0
 }
 
-fn soft(form: Form, at: DVec3, stiffness: f64) -> Thing {
+pub fn soft(form: Form, at: DVec3, stiffness: f64) -> Thing {
     let mut thing = Thing::new(form, at);
     thing.coating = Some(Coating { thickness: Some(0.08), stiffness: Some(stiffness), damping: Some(0.3) });
     thing

@@ -22,7 +22,7 @@ fn ten_boxes_stand_for_ten_seconds() {
 }
 
 /// Balls and cubes, in turn, over a floor between walls.
-fn heap(count: usize) -> Vec<Thing> {
+pub fn heap(count: usize) -> Vec<Thing> {
     let mut things = Vec::new();
     let (side, wide) = (4, 0.6);
     for i in 0..count {

@@ -115,9 +115,12 @@ pub struct Contact {
     pub size: f64,
     /// How far the two may overlap: what their coatings give.
     pub softness: f64,
-    /// Tangential impulse on the second, world, and the one that turns it about the normal.
+    /// Rolling friction: the length by which pressure is ahead of what rolls.
+    pub rolling: f64,
+    /// Tangential impulse on the second, world, the one that turns it about the normal, and that against its rolling.
     pub rub: DVec3,
     pub twist: f64,
+    pub roll: DVec3,
 }
 
 /// One point of it.
@@ -164,8 +167,10 @@ impl Contact {
             friction: ((x.grip * y.grip).sqrt(), (x.friction * y.friction).sqrt()),
             size,
             softness: softness(of),
+            rolling: x.rolling.max(y.rolling),
             rub: DVec3::ZERO,
             twist: 0.0,
+            roll: DVec3::ZERO,
         }
     }
 

@@ -55,6 +55,9 @@ pub struct Group {
     /// Tangential impulses, and the turn about the normal.
     pub rub: [f64; 2],
     pub twist: f64,
+    /// Rolling friction: the length by which pressure is ahead, and its angular impulse across the normal.
+    rolling: f64,
+    pub roll: DVec3,
     last: [f64; 3],
     along: [f64; 3],
 }
@@ -110,6 +113,8 @@ impl Group {
             rows: contact.spots().len(),
             rub: [t.dot(contact.rub), s.dot(contact.rub)],
             twist: contact.twist,
+            rolling: contact.rolling,
+            roll: DVec3::ZERO,
             last: [0.0; 3],
             along: [0.0; 3],
         }
@@ -202,10 +207,22 @@ impl Group {
                 *changed += (about / self.breadth) * (about / self.breadth);
                 off = off.max(about.abs() * self.breadth / self.per_twist);
             }
+            let mut about = n * about;
+            if self.rolling > 0.0 {
+                let spin = y.spin - x.spin;
+                let across = spin - n * n.dot(spin);
+                if let Some(d) = across.try_normalize() {
+                    let per = d.dot((moved[a].per_inertia + moved[b].per_inertia) * d);
+                    let roll = self.roll - across * (1.0 / per.max(1e-300));
+                    let roll = roll.clamp_length_max(self.rolling * load);
+                    about += roll - self.roll;
+                    self.roll = roll;
+                }
+            }
             x.velocity -= rub * per_a;
-            x.spin -= moved[a].per_inertia * (self.levers[0].cross(rub) + n * about);
+            x.spin -= moved[a].per_inertia * (self.levers[0].cross(rub) + about);
             y.velocity += rub * per_b;
-            y.spin += moved[b].per_inertia * (self.levers[1].cross(rub) + n * about);
+            y.spin += moved[b].per_inertia * (self.levers[1].cross(rub) + about);
             off = off.max((dp.abs() + dq.abs()) * (per_a + per_b));
         }
         (moved[a].now, moved[b].now) = (x, y);

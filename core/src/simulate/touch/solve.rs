@@ -164,7 +164,7 @@ impl Touch {
         let mut rows = self.rows.iter();
         for (group, &(_, c)) in self.groups.iter().zip(&self.order[which]) {
             let contact = &mut self.contacts[c as usize];
-            (contact.rub, contact.twist) = (group.rub_in_world(), group.twist);
+            (contact.rub, contact.twist, contact.roll) = (group.rub_in_world(), group.twist, group.roll);
             let n = contact.axes[0];
             let (mut load, mut late) = (0.0, 0.0);
             for (spot, row) in contact.spots_mut().iter_mut().zip(&mut rows) {
@@ -178,7 +178,7 @@ impl Touch {
                 let number = contact.bodies[e] as usize;
                 let body = &mut self.bodies[number];
                 let rub = contact.rub * sign;
-                let twist = contact.levers[e].cross(rub) + n * (contact.twist * sign);
+                let twist = contact.levers[e].cross(rub) + (n * contact.twist + contact.roll) * sign;
                 let (mut push, mut turn, mut all) = (rub * late, twist * late, twist);
                 for spot in contact.spots() {
                     let normal = n * (spot.impulse * sign);
@@ -273,7 +273,7 @@ impl Touch {
                 let (force, torque) = &mut constraints.pushes[number];
                 let scale = sign / h;
                 *force += c.rub * scale;
-                *torque += (c.levers[e].cross(c.rub) + c.axes[0] * c.twist) * scale;
+                *torque += (c.levers[e].cross(c.rub) + c.axes[0] * c.twist + c.roll) * scale;
                 for spot in c.spots() {
                     let normal = c.axes[0] * (spot.impulse * scale);
                     *force += normal;
