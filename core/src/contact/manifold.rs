@@ -96,6 +96,29 @@ impl Manifold {
     /// Where a point is with the shapes at `a` and `b`.
     #[inline(always)]
     pub fn meet(&self, point: &Point, a: &Placement, b: &Placement) -> Meeting {
+        self.face().meet(point, a, b)
+    }
+
+    /// Its normal alone.
+    #[inline(always)]
+    pub fn face(&self) -> Face {
+        Face { normal: self.normal, facing: self.facing }
+    }
+}
+
+/// The normal of a manifold, and what it turns with.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Face {
+    /// From the first shape to the second, in the axes of the one that it turns with (in the world for neither).
+    pub normal: DVec3,
+    /// What it turns with.
+    pub facing: Facing,
+}
+
+impl Face {
+    /// Where a point is with the shapes at `a` and `b`.
+    #[inline(always)]
+    pub fn meet(&self, point: &Point, a: &Placement, b: &Placement) -> Meeting {
         let first = a.position + a.rotation * point.first;
         let second = b.position + b.rotation * point.second;
         let apart = second - first;

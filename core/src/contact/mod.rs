@@ -5,6 +5,6 @@ mod manifold;
 mod near;
 mod sweep;
 
-pub use manifold::{Facing, MOST_POINTS, Manifold, Meeting, Point};
+pub use manifold::{Face, Facing, MOST_POINTS, Manifold, Meeting, Point};
 pub use near::{Library, near, pose};
 pub use sweep::{Bounds, Sweep};

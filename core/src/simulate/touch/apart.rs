@@ -83,12 +83,12 @@ impl Touch {
             if jointed && !c.bodies.iter().any(|b| self.bodies[*b as usize].jointed) {
                 continue;
             }
-            for (point, spot) in c.manifold.points().iter().zip(c.spots()) {
+            for spot in c.spots(&self.points) {
                 if spot.press.is_some() {
                     continue;
                 }
                 let [a, b] = c.bodies.map(|b| &self.bodies[b as usize]);
-                let met = c.manifold.meet(point, &a.end, &b.end);
+                let met = c.face.meet(&spot.at, &a.end, &b.end);
                 let over = -met.gap - c.softness;
                 if over <= ALLOWED * c.size {
                     continue;

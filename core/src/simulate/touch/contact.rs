@@ -22,7 +22,7 @@
 use super::body::Body;
 use super::row::across;
 use super::soft::{Press, softness};
-use crate::contact::{MOST_POINTS, Manifold, Meeting};
+use crate::contact::{Face, Meeting, Point};
 use crate::rig::Collider;
 use glam::DVec3;
 
@@ -101,11 +101,13 @@ pub struct Contact {
     /// The two colliders, the lower number first, and their bodies.
     pub colliders: [u32; 2],
     pub bodies: [u32; 2],
-    /// Its points in the axes of the bodies.
-    pub manifold: Manifold,
+    /// Its normal in the axes of the bodies.
+    pub face: Face,
+    /// Where its points begin among all, and how many there are.
+    first: u32,
+    count: u32,
     /// Normal from the first to the second, and two directions across it.
     pub axes: [DVec3; 3],
-    spots: [Spot; MOST_POINTS],
     /// From the bodies' centres to the middle of the points, and how far these are from it on average.
     pub levers: [DVec3; 2],
     pub breadth: f64,
@@ -126,6 +128,8 @@ pub struct Contact {
 /// One point of it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Spot {
+    /// The point in the axes of the bodies.
+    pub at: Point,
     /// In the world, when the impulse acts.
     pub point: DVec3,
     /// From the bodies' centres.
@@ -151,17 +155,19 @@ impl Contact {
         colliders: [u32; 2],
         numbers: [u32; 2],
         of: [&Collider; 2],
-        manifold: Manifold,
+        face: Face,
         normal: DVec3,
         size: f64,
+        first: usize,
     ) -> Contact {
         let (x, y) = (&of[0].material, &of[1].material);
         Contact {
             colliders,
             bodies: numbers,
-            manifold,
+            face,
+            first: first as u32,
+            count: 0,
             axes: across(normal),
-            spots: [Spot::default(); MOST_POINTS],
             levers: [DVec3::ZERO; 2],
             breadth: 0.0,
             friction: ((x.grip * y.grip).sqrt(), (x.friction * y.friction).sqrt()),
@@ -174,31 +180,40 @@ impl Contact {
         }
     }
 
-    /// Notes how point `p` crosses, and where it meets.
-    pub fn note(&mut self, p: usize, bodies: [&Body; 2], now: &Meeting, when: Crossing, ends: [DVec3; 2]) {
+    /// Adds a point, the last of `all` then: how it crosses, and where it meets.
+    pub fn note(
+        &mut self,
+        all: &mut Vec<Spot>,
+        at: &Point,
+        bodies: [&Body; 2],
+        now: &Meeting,
+        when: Crossing,
+        ends: [DVec3; 2],
+    ) {
         let lever =
             |body: &Body| now.point - when.struck.map_or(body.from, |share| body.part_way(share)).position;
         let levers = [lever(bodies[0]), lever(bodies[1])];
         let approach = now.normal.dot(bodies[1].start.at(levers[1]) - bodies[0].start.at(levers[0]));
-        self.spots[p] = Spot { when, levers, approach, ends, ..Spot::default() };
+        all.push(Spot { at: *at, when, levers, approach, ends, ..Spot::default() });
+        self.count += 1;
     }
 
     /// Whether it lies still enough to rest: it bore a load in the step before, and hardly parts or closes.
-    pub fn rests(&self, h: f64) -> bool {
+    pub fn rests(&self, all: &[Spot], h: f64) -> bool {
         let near = LIES * self.size;
-        self.spots().iter().any(|s| {
+        self.spots(all).iter().any(|s| {
             s.press.is_none() && s.impulse > 0.0 && s.when.gaps[0] < near && s.approach.abs() * h < near
         })
     }
 
     /// Works out what is wanted of every point.
-    pub fn plan(&mut self, bodies: [&Body; 2], bounce: f64, h: f64) {
+    pub fn plan(&mut self, all: &mut [Spot], bodies: [&Body; 2], bounce: f64, h: f64) {
         let [a, b] = bodies;
         let n = self.axes[0];
         let rests = a.rests || b.rests;
         let alone = a.light == 0.0 || b.light == 0.0;
         let near_by = 10.0 * LIES * self.size;
-        for spot in self.spots_mut() {
+        for spot in self.spots_mut(all) {
             let near = spot.levers;
             let v1 = n.dot(b.free.at(near[1]) - a.free.at(near[0]));
             (spot.meeting, spot.leaving) = (spot.approach, v1);
@@ -232,27 +247,29 @@ impl Contact {
             spot.meeting += (v1 - spot.approach) * wanted.met.unwrap_or(1.0);
             spot.wanted = wanted;
         }
-        self.finish();
+        self.finish(all);
     }
 
     /// Finds the middle of the points.
-    fn finish(&mut self) {
-        let count = self.manifold.points().len();
-        let per = 1.0 / count as f64;
-        let spots = &self.spots[..count];
-        self.levers = [0, 1].map(|e| spots.iter().map(|s| s.levers[e]).sum::<DVec3>() * per);
-        let middle = self.levers[0];
-        self.breadth = spots.iter().map(|s| (s.levers[0] - middle).length()).sum::<f64>() * per;
+    fn finish(&mut self, all: &[Spot]) {
+        let spots = self.spots(all);
+        let per = 1.0 / spots.len() as f64;
+        let levers = [0, 1].map(|e| spots.iter().map(|s| s.levers[e]).sum::<DVec3>() * per);
+        let breadth = spots.iter().map(|s| (s.levers[0] - levers[0]).length()).sum::<f64>() * per;
+        (self.levers, self.breadth) = (levers, breadth);
     }
 
-    /// Its points.
-    pub fn spots(&self) -> &[Spot] {
-        &self.spots[..self.manifold.points().len()]
+    fn range(&self) -> std::ops::Range<usize> {
+        self.first as usize..(self.first + self.count) as usize
+    }
+
+    /// Its points, of all.
+    pub fn spots<'a>(&self, all: &'a [Spot]) -> &'a [Spot] {
+        &all[self.range()]
     }
 
     /// The same, for changing.
-    pub fn spots_mut(&mut self) -> &mut [Spot] {
-        let count = self.manifold.points().len();
-        &mut self.spots[..count]
+    pub fn spots_mut<'a>(&self, all: &'a mut [Spot]) -> &'a mut [Spot] {
+        &mut all[self.range()]
     }
 }

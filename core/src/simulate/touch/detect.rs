@@ -1,7 +1,7 @@
 //! Which contacts a step has: pairs whose ways come near each other, and the points at which they would meet.
 
 use super::body::Body;
-use super::contact::{Contact, Crossing};
+use super::contact::{Contact, Crossing, Spot};
 use super::soft::softness;
 use super::{Touch, World};
 use crate::contact::{Bounds, Facing, MOST_POINTS, Manifold, Meeting, Point, near, pose};
@@ -45,6 +45,7 @@ impl Touch {
         };
         self.sweep.pairs(&self.bounds, may, &mut self.pairs);
         self.contacts.clear();
+        self.points.clear();
         self.overlaps.clear();
         self.overlaps.resize(colliders.inside.len(), false);
         let pairs = std::mem::take(&mut self.pairs);
@@ -57,7 +58,7 @@ impl Touch {
     /// Works out what is wanted of the contacts.
     pub(super) fn plan(&mut self, world: &World<'_>) {
         for c in &self.contacts {
-            if c.rests(world.h) {
+            if c.rests(&self.points, world.h) {
                 for b in c.bodies {
                     let body = &mut self.bodies[b as usize];
                     body.rests = body.light > 0.0;
@@ -68,7 +69,7 @@ impl Touch {
         for c in &mut self.contacts {
             let bodies = c.bodies.map(|b| &self.bodies[b as usize]);
             let [x, y] = c.colliders.map(|c| colliders[c as usize].material.bounce);
-            c.plan(bodies, x.max(y), world.h);
+            c.plan(&mut self.points, bodies, x.max(y), world.h);
         }
     }
 
@@ -135,7 +136,7 @@ impl Touch {
                     kept.add(point, now, Crossing { gaps, struck, rests: false }, ends);
                 }
             }
-            self.contacts.extend(kept.contact(pair, numbers, of, bodies, size));
+            self.contacts.extend(kept.contact(&mut self.points, pair, numbers, of, bodies, size));
         }
         // Where they were found to end inside each other, too.
         let first = self.extras.partition_point(|e| e.0 < pair);
@@ -149,7 +150,7 @@ impl Touch {
                 let ends = [before.point, after.point];
                 kept.add(point, before, Crossing { gaps, struck: None, rests: false }, ends);
             }
-            self.contacts.extend(kept.contact(pair, numbers, of, bodies, size));
+            self.contacts.extend(kept.contact(&mut self.points, pair, numbers, of, bodies, size));
         }
         if softness > 0.0 {
             self.press(world, pair, softness);
@@ -191,7 +192,9 @@ impl Touch {
             };
             let ends = [&bodies[0].end, &bodies[1].end];
             let known = self.contacts[at..].iter().take_while(|c| c.colliders == pair);
-            let known = known.fold(0.0_f64, |d, c| d.min(deepest(&c.manifold, ends)));
+            let known = known
+                .flat_map(|c| c.spots(&self.points).iter().map(|s| c.face.meet(&s.at, ends[0], ends[1]).gap));
+            let known = known.fold(0.0_f64, f64::min);
             for m in &self.found {
                 if deepest(m, [&placed[0], &placed[1]]) < known - MISSED * size {
                     self.extras.push((pair, in_bodies(m, of)));
@@ -235,6 +238,7 @@ impl Kept {
 
     fn contact(
         self,
+        all: &mut Vec<Spot>,
         pair: [u32; 2],
         numbers: [u32; 2],
         of: [&Collider; 2],
@@ -243,9 +247,10 @@ impl Kept {
     ) -> Option<Contact> {
         let count = self.manifold.points().len();
         (count > 0).then(|| {
-            let mut contact = Contact::new(pair, numbers, of, self.manifold, self.now[0].normal, size);
-            for p in 0..count {
-                contact.note(p, bodies, &self.now[p], self.when[p], self.ends[p]);
+            let (face, first) = (self.manifold.face(), all.len());
+            let mut contact = Contact::new(pair, numbers, of, face, self.now[0].normal, size, first);
+            for (p, point) in self.manifold.points().iter().enumerate() {
+                contact.note(all, point, bodies, &self.now[p], self.when[p], self.ends[p]);
             }
             contact
         })

@@ -87,6 +87,7 @@ pub struct Touch {
     found: Vec<Manifold>,
     library: Library,
     contacts: Vec<Contact>,
+    points: Vec<contact::Spot>,
     /// Spots of coatings.
     spots: Vec<Spot>,
     /// Coatings are pressed in so fast that the step is too long.
@@ -196,6 +197,7 @@ impl Touch {
             found: Vec::with_capacity(some),
             library: Library::default(),
             contacts: Vec::with_capacity(some),
+            points: Vec::with_capacity(4 * some),
             spots: Vec::with_capacity(64),
             deepens: false,
             extras: Vec::with_capacity(some),

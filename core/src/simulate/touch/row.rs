@@ -6,7 +6,7 @@
 //! them pull against each other, and what they use up so no longer holds a box on a slope.
 
 use super::body::{Body, Twist};
-use super::contact::Contact;
+use super::contact::{Contact, Spot};
 use glam::{DMat3, DVec3};
 
 /// A body, as far as sweeps need it.
@@ -71,10 +71,16 @@ pub fn across(n: DVec3) -> [DVec3; 3] {
 
 impl Group {
     /// A contact between bodies of the island; its points go to `rows`.
-    pub fn new(bodies: [u32; 2], contact: &Contact, moved: &[Moved], rows: &mut Vec<Row>) -> Group {
+    pub fn new(
+        bodies: [u32; 2],
+        contact: &Contact,
+        spots: &[Spot],
+        moved: &[Moved],
+        rows: &mut Vec<Row>,
+    ) -> Group {
         let [a, b] = bodies.map(|i| &moved[i as usize]);
         let [n, t, s] = contact.axes;
-        for spot in contact.spots() {
+        for spot in spots {
             let arms = spot.levers.map(|l| l.cross(n));
             let spins = [a.per_inertia * arms[0], b.per_inertia * arms[1]];
             let normal = a.per_mass + b.per_mass + arms[0].dot(spins[0]) + arms[1].dot(spins[1]) + spot.give;
@@ -110,7 +116,7 @@ impl Group {
             grip,
             slide,
             breadth: contact.breadth,
-            rows: contact.spots().len(),
+            rows: spots.len(),
             rub: [t.dot(contact.rub), s.dot(contact.rub)],
             twist: contact.twist,
             rolling: contact.rolling,

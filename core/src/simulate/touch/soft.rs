@@ -90,12 +90,13 @@ impl Touch {
                     feature: k as u32,
                 });
             }
-            let mut contact = Contact::new(pair, numbers, of, manifold, normal, size);
+            let first = self.points.len();
+            let mut contact = Contact::new(pair, numbers, of, manifold.face(), normal, size, first);
             for (k, s) in chunk.iter().enumerate() {
                 let now = Meeting { normal, point: s.point, gap: -s.depth };
                 let when = Crossing { gaps: [-s.depth; 2], struck: None, rests: false };
-                contact.note(k, bodies, &now, when, [s.point; 2]);
-                let spot = &mut contact.spots_mut()[k];
+                contact.note(&mut self.points, &manifold.points()[k], bodies, &now, when, [s.point; 2]);
+                let spot = &mut self.points[first + k];
                 let levers = bodies.map(|b| s.point - b.from.position);
                 let parts = normal.dot(bodies[1].free.at(levers[1]) - bodies[0].free.at(levers[0]));
                 // The mean over the step.

@@ -38,11 +38,11 @@ impl Touch {
             }
             let (n, colliders) = (contact.axes[0], contact.colliders);
             let (mut rub, mut twist) = (DVec3::ZERO, 0.0);
-            let manifold = contact.manifold;
             let known = touched[at..].iter().take_while(|k| k.colliders == colliders);
             let far = KNOWN * contact.size;
-            for (spot, point) in contact.spots_mut().iter_mut().zip(manifold.points()) {
-                let off = |k: &Touched| (k.place - point.first).length_squared();
+            for spot in contact.spots_mut(&mut self.points) {
+                let place = spot.at.first;
+                let off = |k: &Touched| (k.place - place).length_squared();
                 // Corners and edges change places as faces slide over each other: what is near is the same.
                 let nearest = known.clone().fold(None, |best: Option<&Touched>, k| match best {
                     Some(b) if off(b) <= off(k) => best,
@@ -124,7 +124,13 @@ impl Touch {
                 *local
             });
             smallest = smallest.min(contact.size);
-            self.groups.push(Group::new(numbers, contact, &self.moved, &mut self.rows));
+            self.groups.push(Group::new(
+                numbers,
+                contact,
+                contact.spots(&self.points),
+                &self.moved,
+                &mut self.rows,
+            ));
         }
         self.ties.clear();
         for &(_, j) in &self.joints[joints] {
@@ -167,7 +173,7 @@ impl Touch {
             (contact.rub, contact.twist, contact.roll) = (group.rub_in_world(), group.twist, group.roll);
             let n = contact.axes[0];
             let (mut load, mut late) = (0.0, 0.0);
-            for (spot, row) in contact.spots_mut().iter_mut().zip(&mut rows) {
+            for (spot, row) in contact.spots_mut(&mut self.points).iter_mut().zip(&mut rows) {
                 spot.impulse = row.impulse;
                 load += row.impulse;
                 late += row.impulse * spot.wanted.late;
@@ -180,7 +186,7 @@ impl Touch {
                 let rub = contact.rub * sign;
                 let twist = contact.levers[e].cross(rub) + (n * contact.twist + contact.roll) * sign;
                 let (mut push, mut turn, mut all) = (rub * late, twist * late, twist);
-                for spot in contact.spots() {
+                for spot in contact.spots(&self.points) {
                     let normal = n * (spot.impulse * sign);
                     let twist = spot.levers[e].cross(normal);
                     push += normal * spot.wanted.late;
@@ -206,7 +212,7 @@ impl Touch {
         let colliders = &world.rig.colliders.all;
         self.contacts.iter().any(|c| {
             c.colliders.iter().any(|k| colliders[*k as usize].material.bounce > 0.0)
-                && c.spots().iter().any(|s| {
+                && c.spots(&self.points).iter().any(|s| {
                     let [a, b] = c.bodies.map(|b| self.bodies[b as usize].per_mass);
                     s.wanted.met.is_none() && s.impulse * (a + b) * world.h > BOUNCES * c.size
                 })
@@ -243,7 +249,7 @@ impl Touch {
         state.touched.clear();
         for c in &self.contacts {
             let mut first = true;
-            for (spot, point) in c.spots().iter().zip(c.manifold.points()) {
+            for spot in c.spots(&self.points) {
                 if spot.impulse == 0.0 {
                     continue;
                 }
@@ -251,7 +257,7 @@ impl Touch {
                 first = false;
                 state.touched.push(Touched {
                     colliders: c.colliders,
-                    place: point.first,
+                    place: spot.at.first,
                     point: spot.point,
                     normal: c.axes[0],
                     load: spot.impulse / h,
@@ -274,7 +280,7 @@ impl Touch {
                 let scale = sign / h;
                 *force += c.rub * scale;
                 *torque += (c.levers[e].cross(c.rub) + c.axes[0] * c.twist + c.roll) * scale;
-                for spot in c.spots() {
+                for spot in c.spots(&self.points) {
                     let normal = c.axes[0] * (spot.impulse * scale);
                     *force += normal;
                     *torque += spot.levers[e].cross(normal);
@@ -293,7 +299,8 @@ impl Touch {
                 at += 1;
             }
             let known = state.touched.get(at).is_some_and(|t| t.colliders == c.colliders);
-            let Some(hardest) = c.spots().iter().max_by(|x, y| x.impulse.total_cmp(&y.impulse)) else {
+            let Some(hardest) = c.spots(&self.points).iter().max_by(|x, y| x.impulse.total_cmp(&y.impulse))
+            else {
                 continue;
             };
             if known || last == Some(c.colliders) || hardest.impulse == 0.0 {
@@ -304,7 +311,7 @@ impl Touch {
             // What only stops them goes on to bear their weight until the step ends: that is no part of the strike.
             let stops = hardest.wanted.speed <= 0.0 && hardest.press.is_none() && hardest.leaving < 0.0;
             let part = if stops { (hardest.meeting / hardest.leaving).clamp(0.0, 1.0) } else { 1.0 };
-            let load: f64 = c.spots().iter().map(|s| s.impulse).sum();
+            let load: f64 = c.spots(&self.points).iter().map(|s| s.impulse).sum();
             state.strikes.push(Strike {
                 colliders: c.colliders,
                 time: from + (to - from) * share,
