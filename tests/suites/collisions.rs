@@ -179,6 +179,8 @@ fn toys_are_knocked_off_a_shelf() {
         let stirs = baked.stirs(std::iter::once(name.to_owned()), 12);
         println!("shelf: {name} ends at {end:.3}, moves {:.1e} in the last half second", stirs.0);
         assert!(start.y > 1.0 && (0.0..0.2).contains(&end.y) && end.x > 2.4, "{name}: {end}");
+        // The round ones still roll.
+        assert!(stirs.0 < 1e-5 || ["Marble", "Drum"].contains(&name), "{name}: {}", stirs.0);
     }
     let ball = baked.of("Ball");
     assert!((ball.last().unwrap().0 - DVec3::new(2.5, 1.2, 0.0)).length() < 0.01);
@@ -197,8 +199,9 @@ fn a_soft_snake_drags_a_roll() {
 #[test]
 fn balls_come_to_rest_in_a_box() {
     let baked = Baked::new("ball_pit").apart();
-    let stirs = baked.stirs(numbered("Ball", 150), 6);
+    let stirs = baked.stirs(numbered("Ball", 150), 12);
     println!("ball_pit: at the end {stirs:?}");
+    assert!(stirs.0 < 1e-5, "{stirs:?}");
     for name in numbered("Ball", 150) {
         let (end, _) = *baked.of(&name).last().unwrap();
         assert!(end.x.abs().max(end.z.abs()) < 0.75 && end.y > 0.09 && end.y < 1.2, "{name}: {end}");

@@ -54,6 +54,6 @@ pub fn ball_pit_setup() -> String {
             "node": format!("Ball {i}"), "behaviour": "free", "shape": {"kind": "sphere", "radius": RADIUS},
         }));
     }
-    s.field("bake", &json!({"frames": [0, 72], "tolerance": FIT, "tolerance_deg": 1}));
+    s.field("bake", &json!({"frames": [0, 120], "tolerance": FIT, "tolerance_deg": 1}));
     s.finish()
 }
