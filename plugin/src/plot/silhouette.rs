@@ -63,14 +63,9 @@ impl Silhouette {
             Silhouette::Polygon(corners) => corners.clone(),
         };
         // The corners within each edge, and where lines cross it (Sutherland and Hodgman 1974).
-        let edges: [(fn((f64, f64)) -> f64, f64, f64); 4] = [
-            (|p| p.0, panel.x.0, 1.0),
-            (|p| p.0, panel.x.1, -1.0),
-            (|p| p.1, panel.y.0, 1.0),
-            (|p| p.1, panel.y.1, -1.0),
-        ];
-        for (of, edge, sign) in edges {
-            let within = |p: (f64, f64)| (of(p) - edge) * sign;
+        let edges = [(0, panel.x.0, 1.0), (0, panel.x.1, -1.0), (1, panel.y.0, 1.0), (1, panel.y.1, -1.0)];
+        for (axis, edge, sign) in edges {
+            let within = |p: (f64, f64)| ([p.0, p.1][axis] - edge) * sign;
             let all = std::mem::take(&mut corners);
             for (i, &p) in all.iter().enumerate() {
                 let q = all[(i + 1) % all.len()];
