@@ -139,6 +139,7 @@ mod tests {
         };
         let mut svg = Svg::default();
         of(Geometry::cuboid(DVec3::new(0.5, 3.0, 1.0))).fill(&mut svg, &panel, "#eee");
-        assert!(svg.finish(10.0, 10.0).contains("d=\"M5 0L0 0L0 10L5 10Z\""));
+        let drawn = svg.finish(10.0, 10.0);
+        assert!(drawn.contains("d=\"M0 0L0 10L5 10L5 0Z\""), "{drawn}");
     }
 }
