@@ -1,10 +1,10 @@
 //! What the whole-system suites share.
 //!
 //! [`sample`] names the real files to try, [`made`] writes the rare ones from numbers that [`scatter`] gives,
-//! [`scenes`] makes the examples, [`soft`] draws coatings, and [`repository`] says where the sources are; [`built`]
-//! finds what was compiled, [`host`] compiles programs in C and C++ against it, and [`program`] runs them; [`scratch`] is where results go;
-//! [`document`] opens a glTF file without the product's own reader; [`oracle`] asks outside judges; [`skip`] decides
-//! what a machine may lack.
+//! [`scenes`] makes the examples, [`touching`] measures how deep their things are in each other, [`soft`] draws
+//! coatings, and [`repository`] says where the sources are; [`built`] finds what was compiled, [`host`] compiles programs
+//! in C and C++ against it, and [`program`] runs them; [`scratch`] is where results go; [`document`] opens a glTF file
+//! without the product's own reader; [`oracle`] asks outside judges; [`skip`] decides what a machine may lack.
 #![forbid(unsafe_code)]
 
 pub mod built;
@@ -20,3 +20,4 @@ pub mod scenes;
 pub mod scratch;
 pub mod skip;
 pub mod soft;
+pub mod touching;

@@ -1,14 +1,16 @@
-//! A picture of a bake: the shape of what is jointed, paths from the side that shows most, values over time, effort. SVG, the same bytes for
+//! A picture of a bake: the shape of what is jointed or touches, paths from the side that shows most, values over time, effort. SVG, the same bytes for
 //! the same motion.
 //!
 //! Bodies lie over each other in one figure, as in Lamouret 1995: to compare settings, put several bodies on the
-//! same keys. In the order that data flows: `track`, `marks` and `skeleton` take what is drawn out of a motion, `ticks`,
+//! same keys. In the order that data flows: `track`, `marks`, `skeleton` and `silhouette` take what is drawn out of a
+//! motion, `ticks`,
 //! `panel` and `moments` map it to the page, `svg` writes it, and this file arranges the page.
 
 mod marks;
 mod moments;
 mod panel;
 mod section;
+mod silhouette;
 mod skeleton;
 mod svg;
 mod ticks;
@@ -18,8 +20,10 @@ pub use section::{Outline, draw_sections};
 
 use marks::Marks;
 use panel::Panel;
+use silhouette::Silhouette;
 use sinew_core::motion::Motion;
-use sinew_core::rig::Rig;
+use sinew_core::rig::{Carrier, Rig};
+use sinew_core::scene::Placement;
 use svg::Svg;
 use track::{Axis, Track};
 
@@ -41,6 +45,9 @@ const GAP: f64 = 48.0;
 const COLOURS: [&str; 8] =
     ["#0072b2", "#d55e00", "#009e73", "#b0569a", "#e69f00", "#3aa0d8", "#7a4b2a", "#555555"];
 
+/// What stands in the way.
+const OBSTACLE: &str = "#e0ddd6";
+
 /// Draws `motion` of `rig` as an SVG document. `also` is another motion of the same scene, such as one with other
 /// steps, drawn as dots and called `also.0`.
 pub fn draw(title: &str, rig: &Rig, motion: &Motion, also: Option<(&str, &Motion)>) -> String {
@@ -48,8 +55,8 @@ pub fn draw(title: &str, rig: &Rig, motion: &Motion, also: Option<(&str, &Motion
     let mut svg = Svg::default();
     svg.text("title", LEFT, 26.0, title);
     let jointed = !rig.joints.is_empty();
-    if jointed && left_out > 0 {
-        // A few of many bodies that hold each other tell less than their shape.
+    if left_out > 0 && (jointed || !rig.colliders.all.is_empty()) {
+        // A few of many bodies that hold or push each other tell less than their shape.
         let bottom = moments::draw(&mut svg, rig, motion, 62.0);
         return svg.finish(WIDTH, bottom + 20.0);
     }
@@ -75,7 +82,7 @@ pub fn draw(title: &str, rig: &Rig, motion: &Motion, also: Option<(&str, &Motion
     }
     let mut height = LONE_HEIGHT;
     if let Some(axes) = view {
-        top = path_panel(&mut svg, &tracks, &marks, axes, top) + GAP;
+        top = path_panel(&mut svg, rig, &tracks, &marks, axes, top) + GAP;
         height = TIME_HEIGHT;
     }
     let ends = (motion.times().first(), motion.times().last());
@@ -163,7 +170,14 @@ fn legend(svg: &mut Svg, entries: Vec<(String, String)>) -> f64 {
 }
 
 /// Where bodies went, both axes at one scale.
-fn path_panel(svg: &mut Svg, tracks: &[Track], marks: &Marks, (across, up): (Axis, Axis), top: f64) -> f64 {
+fn path_panel(
+    svg: &mut Svg,
+    rig: &Rig,
+    tracks: &[Track],
+    marks: &Marks,
+    (across, up): (Axis, Axis),
+    top: f64,
+) -> f64 {
     let all =
         |axis: Axis| tracks.iter().flat_map(Track::places).chain(marks.places()).map(move |p| axis.of(p));
     let (x, y) = (ticks::padded(all(across), 0.04), ticks::padded(all(up), 0.08));
@@ -182,6 +196,10 @@ fn path_panel(svg: &mut Svg, tracks: &[Track], marks: &Marks, (across, up): (Axi
     };
     let heading =
         format!("path seen {}: {} and {}, scene units", across.seen_with(up), across.name(), up.name());
+    for obstacle in rig.colliders.all.iter().filter(|c| c.carrier == Carrier::World) {
+        let seen = Silhouette::new(obstacle, &Placement::IDENTITY, [across.unit(), up.unit()]);
+        seen.inspect(|o| o.fill(svg, &panel, OBSTACLE));
+    }
     panel.frame(svg, &heading, true);
     let at = |p: &glam::DVec3| (across.of(*p), up.of(*p));
     let mut drawn: Vec<String> = Vec::new();

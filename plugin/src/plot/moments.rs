@@ -1,13 +1,14 @@
-//! A panel that shows the shape of jointed bodies at several moments: over each other where they travel, side by side
+//! A panel that shows the shape of bodies that are jointed or touch at several moments: over each other where they travel, side by side
 //! where they stay.
 
 use super::panel::Panel;
+use super::silhouette::Silhouette;
 use super::skeleton::Skeleton;
 use super::svg::Svg;
-use super::{COLOURS, LEFT, RIGHT, WIDTH};
+use super::{COLOURS, LEFT, OBSTACLE, RIGHT, WIDTH};
 use glam::DVec3;
 use sinew_core::motion::{Motion, Sample};
-use sinew_core::rig::Rig;
+use sinew_core::rig::{Carrier, Rig};
 use sinew_core::scene::Placement;
 
 /// Moments side by side, and at least and most over each other.
@@ -54,6 +55,27 @@ impl View {
     fn at(&self, p: DVec3) -> (f64, f64) {
         (p.dot(self.right), p.dot(self.up))
     }
+
+    /// What shapes look like.
+    fn outlines<'a>(
+        &'a self,
+        rig: &'a Rig,
+        shapes: &'a [(usize, Placement)],
+    ) -> impl Iterator<Item = Silhouette> + 'a {
+        let toward = self.right.cross(self.up);
+        let near = |(c, at): &(usize, Placement)| at.then(&rig.colliders.all[*c].place).position.dot(toward);
+        let mut farthest_first: Vec<&(usize, Placement)> = shapes.iter().collect();
+        farthest_first.sort_by(|a, b| near(a).total_cmp(&near(b)));
+        let seen =
+            |(c, at): &(usize, Placement)| Silhouette::new(&rig.colliders.all[*c], at, [self.right, self.up]);
+        farthest_first.into_iter().filter_map(seen)
+    }
+
+    /// How far everything reaches that is simulated.
+    fn reach<'a>(&'a self, rig: &'a Rig, s: &'a Skeleton) -> impl Iterator<Item = [f64; 2]> + 'a {
+        let shapes = self.outlines(rig, &s.shapes).flat_map(|o| o.points());
+        s.points().map(|p| self.at(p)).chain(shapes).map(Into::into)
+    }
 }
 
 /// How far points reach along each axis.
@@ -91,8 +113,8 @@ pub fn draw(svg: &mut Svg, rig: &Rig, motion: &Motion, top: f64) -> f64 {
     let shape = |&f: &usize| Skeleton::new(rig, motion.frame(f), motion.times()[f], as_simulated);
     let some: Vec<Skeleton> = frames(OVER.1).iter().map(shape).collect();
     let view = View::of(&some);
-    let on_page = |s: &Skeleton| size(s.points().map(|p| view.at(p).into()));
-    let all = size(some.iter().flat_map(Skeleton::points).map(|p| view.at(p).into()));
+    let on_page = |s: &Skeleton| size(view.reach(rig, s));
+    let all = size(some.iter().flat_map(|s| view.reach(rig, s)));
     // The larger side of each shape, and of all of them together.
     let largest = |s: [f64; 2]| s[0].max(s[1]);
     let one = some.iter().map(|s| largest(on_page(s))).fold(1e-12, f64::max);
@@ -111,7 +133,7 @@ pub fn draw(svg: &mut Svg, rig: &Rig, motion: &Motion, top: f64) -> f64 {
         );
         let ways = ways(rig, motion);
         let cells = [Cell { label: String::new(), behind: None, shapes: shapes.iter().collect(), ways }];
-        return cells_panel(svg, &view, &cells, &heading, top);
+        return cells_panel(svg, rig, &view, &cells, &heading, top);
     }
     let frames = frames(BESIDE);
     let shapes: Vec<Skeleton> = frames.iter().map(shape).collect();
@@ -120,7 +142,7 @@ pub fn draw(svg: &mut Svg, rig: &Rig, motion: &Motion, top: f64) -> f64 {
         .zip(&shapes)
         .map(|(&f, s)| Cell { label: label(f), behind: None, shapes: vec![s], ways: Vec::new() })
         .collect();
-    cells_panel(svg, &view, &cells, &format!("shape seen from {}", view.name), top)
+    cells_panel(svg, rig, &view, &cells, &format!("shape seen from {}", view.name), top)
 }
 
 /// Where the bodies went whose positions are guided.
@@ -148,7 +170,7 @@ pub fn draw_assembly(svg: &mut Svg, rig: &Rig, motion: &Motion, top: f64) -> f64
             shapes: vec![shape],
             ways: Vec::new(),
         });
-        return cells_panel(svg, &view, &cells, &seen, top);
+        return cells_panel(svg, rig, &view, &cells, &seen, top);
     }
     let cells: Vec<Cell> = (0..frames.len())
         .map(|i| Cell {
@@ -158,7 +180,7 @@ pub fn draw_assembly(svg: &mut Svg, rig: &Rig, motion: &Motion, top: f64) -> f64
             ways: Vec::new(),
         })
         .collect();
-    cells_panel(svg, &view, &cells, &format!("{seen}, over how it was (grey)"), top)
+    cells_panel(svg, rig, &view, &cells, &format!("{seen}, over how it was (grey)"), top)
 }
 
 /// One drawing of a panel.
@@ -170,11 +192,11 @@ struct Cell<'a> {
 }
 
 /// Cells in rows, all at one scale, as large as fits, each around the same place.
-fn cells_panel(svg: &mut Svg, view: &View, cells: &[Cell], heading: &str, top: f64) -> f64 {
+fn cells_panel(svg: &mut Svg, rig: &Rig, view: &View, cells: &[Cell], heading: &str, top: f64) -> f64 {
     let shapes =
-        cells.iter().flat_map(|c| c.shapes.iter().copied().chain(c.behind)).flat_map(Skeleton::points);
+        cells.iter().flat_map(|c| c.shapes.iter().copied().chain(c.behind)).flat_map(|s| view.reach(rig, s));
     let ways = cells.iter().flat_map(|c| c.ways.iter().flatten().copied());
-    let [x, y] = bounds(shapes.chain(ways).map(|p| view.at(p).into()));
+    let [x, y] = bounds(shapes.chain(ways.map(|p| view.at(p).into())));
     let room = WIDTH - LEFT - RIGHT;
     let labelled = if cells.iter().any(|c| !c.label.is_empty()) { LABEL } else { 0.0 };
     // Scene units per pixel with so many columns.
@@ -199,18 +221,24 @@ fn cells_panel(svg: &mut Svg, view: &View, cells: &[Cell], heading: &str, top: f
             y: (y.0 - unit * MARGIN, y.1 + unit * MARGIN),
             downward: false,
         };
+        let colliders = rig.colliders.all.iter().enumerate();
+        let fixed = colliders.filter(|(_, c)| c.carrier == Carrier::World);
+        let fixed: Vec<_> = fixed.map(|(i, _)| (i, Placement::IDENTITY)).collect();
+        for obstacle in view.outlines(rig, &fixed) {
+            obstacle.fill(svg, &panel, OBSTACLE);
+        }
         for way in &cell.ways {
             svg.curve("keys", "#888", &panel.path(way.iter().map(|p| view.at(*p))));
         }
         if let Some(behind) = cell.behind {
-            shape(svg, &panel, view, behind, "#bbb");
+            shape(svg, rig, &panel, view, behind, "#bbb");
         }
         for (k, skeleton) in cell.shapes.iter().enumerate() {
             let colour = match cell.shapes.len() {
                 1 => COLOURS[0].into(),
                 many => shade(k as f64 / (many - 1) as f64),
             };
-            shape(svg, &panel, view, skeleton, &colour);
+            shape(svg, rig, &panel, view, skeleton, &colour);
         }
         if !cell.label.is_empty() {
             svg.text("tick", panel.left + MARGIN, panel.top + panel.height + 8.0, &cell.label);
@@ -222,7 +250,7 @@ fn cells_panel(svg: &mut Svg, view: &View, cells: &[Cell], heading: &str, top: f
     top + whole
 }
 
-fn shape(svg: &mut Svg, panel: &Panel, view: &View, skeleton: &Skeleton, colour: &str) {
+fn shape(svg: &mut Svg, rig: &Rig, panel: &Panel, view: &View, skeleton: &Skeleton, colour: &str) {
     let path = |lines: &[[DVec3; 2]]| {
         let ends = |l: &[DVec3; 2]| l.map(|p| panel.at(view.at(p)));
         joined_path(lines.iter().map(ends))
@@ -230,6 +258,11 @@ fn shape(svg: &mut Svg, panel: &Panel, view: &View, skeleton: &Skeleton, colour:
     svg.curve("", "#999", &path(&skeleton.ties));
     svg.curve("curve thin", "#888", &path(&skeleton.keyed));
     svg.curve("curve", colour, &path(&skeleton.bodies));
+    for (shapes, colour) in [(&skeleton.hands, "#888"), (&skeleton.shapes, colour)] {
+        for outline in view.outlines(rig, shapes) {
+            outline.stroke(svg, panel, colour);
+        }
+    }
 }
 
 /// Path data of lines on the page, those that go on where the last ended without lifting the pen.

@@ -1,9 +1,9 @@
-//! Jointed bodies as lines between the places where they are joined.
+//! Jointed bodies as lines between the places where they are joined, and bodies that touch as their shapes.
 
 use glam::DVec3;
 use sinew_core::joint::{End, Kind};
 use sinew_core::motion::Sample;
-use sinew_core::rig::Rig;
+use sinew_core::rig::{Carrier, Rig};
 use sinew_core::scene::Placement;
 
 /// Lines of one moment, in the world.
@@ -15,6 +15,10 @@ pub struct Skeleton {
     pub keyed: Vec<[DVec3; 2]>,
     /// Rods and ropes without a body of their own.
     pub ties: Vec<[DVec3; 2]>,
+    /// Shapes of simulated bodies, by the index of the collider, and where their bodies are.
+    pub shapes: Vec<(usize, Placement)>,
+    /// Shapes of what moves as keyed.
+    pub hands: Vec<(usize, Placement)>,
 }
 
 impl Skeleton {
@@ -42,6 +46,17 @@ impl Skeleton {
                 skeleton.ties.push(at);
             }
         }
+        for (c, collider) in rig.colliders.all.iter().enumerate() {
+            match collider.carrier {
+                Carrier::Solid(i) => {
+                    // Its shape says more than a line.
+                    of_solid[i].clear();
+                    skeleton.shapes.push((c, solid(i)));
+                }
+                Carrier::Keys(p) => skeleton.hands.push((c, rig.paths[p].placement(time))),
+                Carrier::World => {}
+            }
+        }
         for (i, mut joined) in of_solid.into_iter().enumerate() {
             let (middle, near) = (solid(i).position, 1e-3 * rig.solids[i].radius);
             let all = std::mem::take(&mut joined);
@@ -61,8 +76,9 @@ impl Skeleton {
         skeleton
     }
 
-    /// Every end of a line.
+    /// Every end of a line, and the middle of every shape.
     pub fn points(&self) -> impl Iterator<Item = DVec3> {
-        self.bodies.iter().chain(&self.keyed).chain(&self.ties).flatten().copied()
+        let lines = self.bodies.iter().chain(&self.keyed).chain(&self.ties).flatten().copied();
+        lines.chain(self.shapes.iter().map(|s| s.1.position))
     }
 }

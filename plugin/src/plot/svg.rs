@@ -9,6 +9,9 @@ text{font-family:'Helvetica Neue',Arial,'Liberation Sans',sans-serif;fill:#333}\
 path{fill:none;stroke-linejoin:round;stroke-linecap:round}.curve{stroke-width:2}.thin{stroke-width:1.5}\
 .keys{stroke-width:1.2;stroke-dasharray:5 4}.faint{opacity:.35}.limit{stroke-width:1.5}";
 
+/// Looks of shapes, for figures that have some.
+const SHAPES: &str = ".body{fill:#fff;fill-opacity:.8;stroke-width:1.5}";
+
 /// A document in the making.
 #[derive(Default)]
 pub struct Svg {
@@ -63,6 +66,20 @@ impl Svg {
         );
     }
 
+    /// A circle that hides what is behind it.
+    pub fn round(&mut self, at: (f64, f64), radius: f64, colour: &str) {
+        let [x, y, radius] = [at.0, at.1, radius].map(number);
+        self.body +=
+            &format!("<circle class=\"body\" cx=\"{x}\" cy=\"{y}\" r=\"{radius}\" stroke=\"{colour}\"/>\n");
+    }
+
+    /// The area inside the path data `d`.
+    pub fn area(&mut self, colour: &str, d: &str) {
+        if !d.is_empty() {
+            self.body += &format!("<path style=\"fill:{colour}\" d=\"{d}Z\"/>\n");
+        }
+    }
+
     /// Marks that were written around the origin, moved to a point.
     pub fn group(&mut self, x: f64, y: f64, marks: &str) {
         self.body += &format!("<g transform=\"translate({} {})\">{marks}</g>\n", number(x), number(y));
@@ -71,9 +88,10 @@ impl Svg {
     /// The document.
     pub fn finish(self, width: f64, height: f64) -> String {
         let (width, height) = (number(width), number(height));
+        let shapes = if self.body.contains("class=\"body\"") { SHAPES } else { "" };
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
-             viewBox=\"0 0 {width} {height}\">\n<style>{STYLE}</style>\n\
+             viewBox=\"0 0 {width} {height}\">\n<style>{STYLE}{shapes}</style>\n\
              <rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>\n{}</svg>\n",
             self.body
         )

@@ -74,6 +74,11 @@ impl Axis {
         p.to_array()[self as usize]
     }
 
+    /// One along it.
+    pub fn unit(self) -> DVec3 {
+        DVec3::AXES[self as usize]
+    }
+
     /// As people call it.
     pub fn name(self) -> &'static str {
         ["x", "y", "z"][self as usize]

@@ -6,26 +6,19 @@ use glam::{DQuat, DVec3};
 use sinew_core::rotation;
 
 /// Wings beat every twelve frames, and are held still for a glide.
-const BEAT: f64 = 12.0;
+pub const BEAT: f64 = 12.0;
 const GLIDE: std::ops::Range<f64> = 48.0..72.0;
 const END: f64 = 108.0;
 
 /// Wing angles, rad above level.
-const UP: f64 = 0.8;
-const DOWN: f64 = -0.5;
+pub const UP: f64 = 0.8;
+pub const DOWN: f64 = -0.5;
 const LEVEL: f64 = 0.12;
 
 /// It climbs with beating wings, glides down, and climbs again with a turn to the side.
 pub fn bird() -> String {
     let mut m = Maker::new("Flight");
-    let trunk = m.egg(DVec3::new(0.36, 0.13, 0.13), BLUE);
-    let body = m.node("Body", Some(trunk), DVec3::new(-4.0, 1.0, 0.0), None);
-    let crown = m.egg(DVec3::new(0.13, 0.11, 0.11), BLUE);
-    m.node("Head", Some(crown), DVec3::new(0.4, 0.09, 0.0), Some(body));
-    let point = m.egg(DVec3::new(0.1, 0.025, 0.03), RED);
-    m.node("Beak", Some(point), DVec3::new(0.55, 0.07, 0.0), Some(body));
-    let fan = m.laid_piece(&[[0.0, -0.05], [0.0, 0.05], [-0.42, 0.16], [-0.42, -0.16]], 0.02, GREY);
-    m.node("Tail", Some(fan), DVec3::new(-0.28, 0.02, 0.0), Some(body));
+    let body = figure(&mut m, "", DVec3::new(-4.0, 1.0, 0.0));
 
     let frames: Vec<f64> = (0..=8).map(|i| f64::from(i) * 13.5).collect();
     let places = [
@@ -56,17 +49,34 @@ pub fn bird() -> String {
         rotation::exp(DVec3::Y * heading) * rotation::exp(DVec3::Z * rise) * rotation::exp(DVec3::X * lean)
     });
     m.rotate(body, &seconds(&frames), &turns);
+    wings(&mut m, "", body, beats());
+    m.finish()
+}
 
-    let (times, angles) = beats();
+/// A bird without wings, its nodes' names with `called` before them.
+pub fn figure(m: &mut Maker, called: &str, at: DVec3) -> usize {
+    let trunk = m.egg(DVec3::new(0.36, 0.13, 0.13), BLUE);
+    let body = m.node(&format!("{called}Body"), Some(trunk), at, None);
+    let crown = m.egg(DVec3::new(0.13, 0.11, 0.11), BLUE);
+    m.node(&format!("{called}Head"), Some(crown), DVec3::new(0.4, 0.09, 0.0), Some(body));
+    let point = m.egg(DVec3::new(0.1, 0.025, 0.03), RED);
+    m.node(&format!("{called}Beak"), Some(point), DVec3::new(0.55, 0.07, 0.0), Some(body));
+    let fan = m.laid_piece(&[[0.0, -0.05], [0.0, 0.05], [-0.42, 0.16], [-0.42, -0.16]], 0.02, GREY);
+    m.node(&format!("{called}Tail"), Some(fan), DVec3::new(-0.28, 0.02, 0.0), Some(body));
+    body
+}
+
+/// Its wings, with the frames and angles of their keys.
+pub fn wings(m: &mut Maker, called: &str, body: usize, (times, angles): (Vec<f64>, Vec<f64>)) {
     for (name, side) in [("Right wing", 1.0), ("Left wing", -1.0)] {
         // The leading edge is swept back to the tip.
         let outline = [[0.16, 0.0], [0.2, 0.35], [0.02, 0.95], [-0.12, 0.9], [-0.2, 0.4], [-0.18, 0.0]];
         let mesh = m.laid_piece(&outline.map(|[x, z]| [x, z * side]), 0.03, CREAM);
-        let wing = m.node(name, Some(mesh), DVec3::new(0.05, 0.06, 0.09 * side), Some(body));
+        let at = DVec3::new(0.05, 0.06, 0.09 * side);
+        let wing = m.node(&format!("{called}{name}"), Some(mesh), at, Some(body));
         let turns: Vec<DQuat> = angles.iter().map(|a| rotation::exp(-DVec3::X * *a * side)).collect();
         m.rotate(wing, &seconds(&times), &turns);
     }
-    m.finish()
 }
 
 /// Frames and angles of the wings' keys: up and down, straight, as one blocks a flight.

@@ -1,4 +1,4 @@
-//! Writes the set-up of a scene with many bodies and joints, a line for each.
+//! Writes the set-up of a scene with many bodies, and joints if it has any, a line for each.
 
 use serde_json::{Value, json};
 
@@ -21,6 +21,11 @@ impl Joined {
         self.bodies.push(json!({"node": node, "behaviour": "free"}));
     }
 
+    /// A body as its set-up says.
+    pub fn body(&mut self, body: &Value) {
+        self.bodies.push(body.clone());
+    }
+
     /// A joint at the origin of the second object.
     pub fn joint(&mut self, kind: &str, between: [&str; 2]) -> &mut Value {
         self.joints.push(json!({"kind": kind, "between": between}));
@@ -31,11 +36,14 @@ impl Joined {
     pub fn finish(self) -> String {
         let lines =
             |values: &[Value]| values.iter().map(|v| format!("    {v}")).collect::<Vec<_>>().join(",\n");
+        let joints = match self.joints.as_slice() {
+            [] => String::new(),
+            joints => format!(",\n  \"joints\": [\n{}\n  ]", lines(joints)),
+        };
         format!(
-            "{{\n  \"sinew\": 1,\n{}  \"bodies\": [\n{}\n  ],\n  \"joints\": [\n{}\n  ]\n}}\n",
+            "{{\n  \"sinew\": 1,\n{}  \"bodies\": [\n{}\n  ]{joints}\n}}\n",
             self.head.concat(),
-            lines(&self.bodies),
-            lines(&self.joints)
+            lines(&self.bodies)
         )
     }
 }

@@ -5,16 +5,24 @@
 //! `examples` suite compares and bakes them.
 
 mod articulated;
+mod bat;
 mod bird;
 mod bridge;
+mod dominoes;
+mod flock;
 mod hanging;
 mod joined;
 mod maker;
 mod net;
+mod obstacle;
+mod pit;
 mod pyramid;
+mod shelf;
 mod snake;
 mod solid;
+mod stack;
 mod star;
+mod tow;
 
 use glam::{DQuat, DVec3};
 use maker::Maker;
@@ -43,6 +51,14 @@ pub fn all() -> Vec<(&'static str, String)> {
         ("bridge", bridge::bridge()),
         ("hanging_chain", hanging::hanging_chain()),
         ("blend", dash(&["blend 0", "blend 0.5", "blend 1"])),
+        ("stack", stack::stack()),
+        ("obstacle", obstacle::obstacle()),
+        ("bat", bat::bat()),
+        ("dominoes", dominoes::dominoes()),
+        ("bird_ball", flock::bird_ball()),
+        ("shelf", shelf::shelf()),
+        ("soft_snake", tow::soft_snake()),
+        ("ball_pit", pit::ball_pit()),
     ]
 }
 
@@ -54,6 +70,11 @@ pub fn setups() -> Vec<(&'static str, String)> {
         ("plate", net::plate_setup()),
         ("bridge", bridge::bridge_setup()),
         ("hanging_chain", hanging::hanging_chain_setup()),
+        ("stack", stack::stack_setup()),
+        ("dominoes", dominoes::dominoes_setup()),
+        ("bird_ball", flock::bird_ball_setup()),
+        ("soft_snake", tow::soft_snake_setup()),
+        ("ball_pit", pit::ball_pit_setup()),
     ]
 }
 
@@ -68,6 +89,11 @@ pub fn picture_command(name: &str) -> &'static [&'static str] {
 
 /// Frames per second that the keys lie on.
 const RATE: f64 = 24.0;
+
+/// How far keys may be from the simulation, scene units and degrees, where things touch: a thousandth of a body's width,
+/// which is as good anywhere else, shows between two of them.
+const FIT: f64 = 2e-5;
+const FIT_DEG: f64 = 0.003;
 
 const BLUE: [f64; 3] = [0.0, 0.17, 0.45];
 const RED: [f64; 3] = [0.67, 0.11, 0.0];

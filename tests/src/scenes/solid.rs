@@ -107,6 +107,14 @@ pub fn block(size: DVec3, center: DVec3) -> Solid {
     solid
 }
 
+/// A cylinder around the origin along z, with so many sides.
+pub fn cylinder(radius: f64, length: f64, sides: usize) -> Solid {
+    let turn = |i: usize| std::f64::consts::TAU * i as f64 / sides as f64;
+    let outline: Vec<[f64; 2]> =
+        (0..sides).map(|i| [radius * turn(i).cos(), radius * turn(i).sin()]).collect();
+    piece(&outline, length)
+}
+
 /// A flat piece in the plane of x and y, `thickness` along z around it. The outline is convex.
 pub fn piece(outline: &[[f64; 2]], thickness: f64) -> Solid {
     let mut outline = outline.to_vec();
