@@ -23,6 +23,8 @@ pub struct State {
     pub touched: Vec<super::Touched>,
     /// Which of the pairs that were inside each other at the start have come apart.
     pub parted: Vec<bool>,
+    /// For how long each solid has hardly moved, s.
+    pub still: Vec<f64>,
     /// What began to touch since the frame began.
     pub strikes: Vec<super::Strike>,
     /// Joints contradict each other: even the shortest step did not close them, and halving is not tried again until
@@ -145,6 +147,7 @@ impl Clone for State {
             joints: self.joints.clone(),
             touched: self.touched.clone(),
             parted: self.parted.clone(),
+            still: self.still.clone(),
             strikes: self.strikes.clone(),
             joints_fight: self.joints_fight,
             halvings: self.halvings,
@@ -160,6 +163,7 @@ impl Clone for State {
         self.joints.clone_from(&other.joints);
         self.touched.clone_from(&other.touched);
         self.parted.clone_from(&other.parted);
+        self.still.clone_from(&other.still);
         self.strikes.clone_from(&other.strikes);
         self.joints_fight = other.joints_fight;
         (self.halvings, self.clean) = (other.halvings, other.clean);
@@ -183,6 +187,7 @@ impl State {
             joints: vec![JointState::default(); rig.joints.len()],
             touched: Vec::with_capacity(8 * rig.colliders.all.len()),
             parted: vec![false; rig.colliders.inside.len()],
+            still: vec![0.0; rig.solids.len()],
             strikes: Vec::with_capacity(4 * rig.colliders.all.len()),
             joints_fight: false,
             halvings: 0,

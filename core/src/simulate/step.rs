@@ -63,6 +63,7 @@ fn halve(rig: &Rig, state: &mut State, work: &mut Workspace, to: f64, level: usi
     kept.targets.clone_from(&state.targets);
     kept.joints.clone_from(&state.joints);
     kept.touched.clone_from(&state.touched);
+    kept.still.clone_from(&state.still);
     let strikes = state.strikes.len();
     let closed = step_once(rig, state, work, dt, last);
     if closed || last {
@@ -74,6 +75,7 @@ fn halve(rig: &Rig, state: &mut State, work: &mut Workspace, to: f64, level: usi
     state.targets.clone_from(&kept.targets);
     state.joints.clone_from(&kept.joints);
     state.touched.clone_from(&kept.touched);
+    state.still.clone_from(&kept.still);
     state.strikes.truncate(strikes);
     if let Some(t) = &work.touch {
         state.solids.copy_from_slice(t.before());

@@ -55,3 +55,31 @@ fn a_heap_of_balls_and_cubes_settles_without_overlap() {
     println!("overlap {worst:e}, speed {speed:e}");
     assert!(worst < 2e-2, "{worst}");
 }
+
+#[test]
+fn what_has_settled_stays_to_the_last_digit_and_wakes_when_hit() {
+    let half = DVec3::splat(0.1);
+    let mut things: Vec<Thing> = (0..3)
+        .map(|i| Thing::new(Form::Box(half), DVec3::new(0.0, 0.12 + 0.23 * f64::from(i), 0.0)))
+        .collect();
+    let mut ball = Thing::new(Form::Ball(0.05), DVec3::new(-6.0, 0.05, 0.0));
+    (ball.velocity, ball.spin) = (DVec3::new(2.0, 0.0, 0.0), DVec3::new(0.0, 0.0, -40.0));
+    things.push(ball);
+    things.push(Thing::fixed(Form::Floor, DVec3::ZERO));
+    let mut run = Run::new(rig(&things, DVec3::new(0.0, -9.81, 0.0), 60.0, 1));
+    for _ in 0..120 {
+        run.step(1.0 / 60.0);
+    }
+    let settled = run.state.solids[..3].to_vec();
+    for _ in 0..30 {
+        run.step(1.0 / 60.0);
+    }
+    for (s, before) in run.state.solids[..3].iter().zip(&settled) {
+        assert_eq!((s.position, s.orientation), (before.position, before.orientation));
+    }
+    // The ball arrives after about three seconds.
+    for _ in 0..120 {
+        run.step(1.0 / 60.0);
+    }
+    assert_ne!(run.state.solids[0].position, settled[0].position);
+}

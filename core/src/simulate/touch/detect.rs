@@ -14,6 +14,9 @@ use parry3d_f64::query::{ShapeCastOptions, cast_shapes};
 /// Surfaces that end the step nearer than this share of the smaller thing may come to touch by what others do.
 const NEAR: f64 = 0.1;
 
+/// The same for what hardly moves.
+const CLOSE: f64 = 0.02;
+
 /// A pair that moves against each other by more than this share of the smaller thing might pass through: where the two
 /// first meet is sought along the way.
 const FAST: f64 = 0.2;
@@ -104,6 +107,7 @@ impl Touch {
         let first = (&of[0].geometry, &placed[0]);
         near(first, (&of[1].geometry, &placed[1]), reach, &mut self.library, &mut self.found);
         let softness = softness(of);
+        let keep = (CLOSE * size + moved).min(NEAR * size);
         let bounces = of[0].material.bounce.max(of[1].material.bounce) > 0.0;
         if let Some(k) = world.rig.colliders.inside(pair[0] as usize, pair[1] as usize)
             && !world.state.parted[k]
@@ -128,7 +132,7 @@ impl Touch {
                     self.bounced |= bounces && end < 0.0 && after.gap > 0.0;
                     nearest = nearest.min(end);
                 }
-                if nearest <= NEAR * size || struck && softness == 0.0 {
+                if nearest <= keep || struck && softness == 0.0 {
                     let now = if moment == 0.0 { before } else { meet([&at[0], &at[1]]) };
                     let gaps = [before.gap, after.gap];
                     let struck = (struck && softness == 0.0).then_some(moment);

@@ -9,6 +9,7 @@ mod body;
 mod contact;
 mod detect;
 mod islands;
+mod rest;
 mod row;
 mod soft;
 mod solve;
@@ -115,6 +116,8 @@ pub struct Touch {
     /// Of each contact its bodies; and in which sweep each body was pushed out last.
     ends_of: Vec<[u32; 2]>,
     stirred: Vec<u32>,
+    /// Of each island, whether it moves.
+    awake: Vec<bool>,
     /// Angular impulse on each body.
     twists: Vec<DVec3>,
     /// And what pushing them apart took of their angular momentum.
@@ -215,6 +218,7 @@ impl Touch {
             members: Vec::with_capacity(bodies),
             ends_of: Vec::with_capacity(some),
             stirred: Vec::with_capacity(bodies),
+            awake: Vec::with_capacity(solids),
             twists: Vec::with_capacity(bodies),
             spares: Vec::with_capacity(bodies),
         })
@@ -286,6 +290,7 @@ pub fn touch(
     }
     let deepest = t.push_apart();
     t.arrive(state, (from, to), h);
+    t.rest(rig, state, h);
     if let Some(c) = &mut work.constraints {
         t.hand_over(c, h);
     }
