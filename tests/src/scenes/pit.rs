@@ -52,8 +52,10 @@ pub fn ball_pit_setup() -> String {
     for i in 1..=BALLS {
         s.body(&json!({
             "node": format!("Ball {i}"), "behaviour": "free", "shape": {"kind": "sphere", "radius": RADIUS},
+            // Balls of plastic: without it they would roll about for long.
+            "contact": {"rolling": 0.003},
         }));
     }
-    s.field("bake", &json!({"frames": [0, 120], "tolerance": FIT, "tolerance_deg": 1}));
+    s.field("bake", &json!({"frames": [0, 144], "tolerance": FIT, "tolerance_deg": 1}));
     s.finish()
 }

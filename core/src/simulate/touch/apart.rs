@@ -16,7 +16,7 @@ const ENOUGH: f64 = 1e-4;
 /// Crowds are done with a little more after a few: the next step goes on.
 const MANY: usize = 400;
 const FEW: usize = 3;
-const LITTLE: f64 = 2e-3;
+const LITTLE: f64 = 4e-4;
 
 /// A step that leaves more than this share is too long.
 const TOO_DEEP: f64 = 0.02;

@@ -256,7 +256,8 @@ impl Contact {
         let per = 1.0 / spots.len() as f64;
         let levers = [0, 1].map(|e| spots.iter().map(|s| s.levers[e]).sum::<DVec3>() * per);
         let breadth = spots.iter().map(|s| (s.levers[0] - levers[0]).length()).sum::<f64>() * per;
-        (self.levers, self.breadth) = (levers, breadth);
+        // What slows rolling slows spinning on a point, too.
+        (self.levers, self.breadth) = (levers, breadth.max(self.rolling));
     }
 
     fn range(&self) -> std::ops::Range<usize> {

@@ -3,12 +3,13 @@
 //! It is still simulated, from where it lies: whatever comes to touch it, or changes what acts on it, moves it at once.
 
 use super::Touch;
+use super::body::Body;
 use crate::rig::Rig;
 use crate::simulate::State;
 use glam::DVec3;
 
 /// Slower than this share of its size per second is hardly moving...
-const HARDLY: f64 = 0.05;
+const HARDLY: f64 = 0.01;
 /// ...and after so long (s) it rests.
 const LONG: f64 = 0.5;
 
@@ -27,8 +28,11 @@ impl Touch {
         for (i, solid) in rig.solids.iter().enumerate() {
             let (s, size) = (&state.solids[i], self.sizes[i]);
             let free = solid.position_target.is_none() && solid.rotation_target.is_none() && !self.jointed[i];
-            let spin = self.bodies[i].after.spin.length() * solid.radius;
-            let slow = size.is_finite() && s.velocity.length() + spin < HARDLY * size;
+            // By how far it went, not by its velocity: in a crowd contacts leave each other some of that.
+            let before = &self.before[i];
+            let turned = Body::chord(before.orientation, s.orientation) * solid.radius;
+            let slow =
+                size.is_finite() && (s.position - before.position).length() + turned < HARDLY * size * h;
             state.still[i] = if free && slow { state.still[i] + h } else { 0.0 };
             if state.still[i] < LONG {
                 self.awake[self.islands.of(i as u32) as usize] = true;
