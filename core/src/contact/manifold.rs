@@ -28,8 +28,6 @@ pub struct Point {
     pub second: DVec3,
     /// Radii about the two points.
     pub round: [f64; 2],
-    /// Which corners or edges meet, for knowing the point again in the next step.
-    pub feature: u32,
 }
 
 /// The points at which a pair of shapes touches.
@@ -88,7 +86,7 @@ impl Manifold {
             Facing::Between => Facing::Between,
         };
         for p in &mut self.points[..self.count] {
-            *p = Point { first: p.second, second: p.first, round: [p.round[1], p.round[0]], ..*p };
+            *p = Point { first: p.second, second: p.first, round: [p.round[1], p.round[0]] };
         }
         self
     }

@@ -97,17 +97,16 @@ fn face(ha: DVec3, hb: DVec3, r: &DMat3, d: DVec3, axis: usize, side: f64, reach
     let (u, v) = ((axis + 1) % 3, (axis + 2) % 3);
     let center = d + r.col(j) * (sign * hb[j]);
     let (p, q) = (r.col(j1) * hb[j1], r.col(j2) * hb[j2]);
-    let code = (axis as u32) << 1 | u32::from(side > 0.0) | (j as u32) << 3 | u32::from(sign > 0.0) << 5;
     let corners = [center - p - q, center + p - q, center + p + q, center - p + q];
     let mut polygon = [Corner::default(); 8];
     for (k, c) in corners.iter().enumerate() {
-        polygon[k] = Corner { u: c[u], v: c[v], gap: c[axis] * side - ha[axis], feature: k as u32 };
+        polygon[k] = Corner { u: c[u], v: c[v], gap: c[axis] * side - ha[axis], number: k };
     }
     let mut count = clip(&mut polygon, 4, ha[u], ha[v]);
     if count == 0 {
         // Beside the face: near enough to come over it.
         for (k, c) in corners.iter().enumerate() {
-            polygon[k] = Corner { u: c[u], v: c[v], gap: c[axis] * side - ha[axis], feature: k as u32 };
+            polygon[k] = Corner { u: c[u], v: c[v], gap: c[axis] * side - ha[axis], number: k };
         }
         count = clip(&mut polygon, 4, ha[u] + reach, ha[v] + reach);
     }
@@ -124,7 +123,7 @@ fn face(ha: DVec3, hb: DVec3, r: &DMat3, d: DVec3, axis: usize, side: f64, reach
         let mut first = DVec3::ZERO;
         (first[u], first[v], first[axis]) = (corner.u, corner.v, side * ha[axis]);
         let second = back * (first + normal * corner.gap - d);
-        manifold.push(Point { first, second, round: [0.0; 2], feature: corner.feature << 6 | code });
+        manifold.push(Point { first, second, round: [0.0; 2] });
     }
     manifold
 }
@@ -152,12 +151,11 @@ fn clip(polygon: &mut [Corner; 8], count: usize, hu: f64, hv: f64) -> usize {
             if (x < 0.0) != (y < 0.0) && kept < 8 {
                 let s = x / (x - y);
                 let mix = |p: f64, q: f64| p + (q - p) * s;
-                let feature = (now.feature & 3) << 4 | (side + 1) << 8 | (next.feature & 3) << 2 | 2;
                 to[kept] = Corner {
                     u: mix(now.u, next.u),
                     v: mix(now.v, next.v),
                     gap: mix(now.gap, next.gap),
-                    feature,
+                    number: now.number,
                 };
                 kept += 1;
             }
@@ -187,7 +185,5 @@ fn edges(ha: DVec3, hb: DVec3, r: &DMat3, d: DVec3, (i, j): (usize, usize), norm
     let first = p + along_a * s;
     let mut second = q;
     second[j] = t;
-    let signs = |v: DVec3| u32::from(v.x > 0.0) | u32::from(v.y > 0.0) << 1 | u32::from(v.z > 0.0) << 2;
-    let feature = 1 << 31 | signs(p) << 10 | signs(q) << 7 | (i as u32) << 2 | j as u32;
-    Manifold::single(normal, Facing::First, Point { first, second, round: [0.0; 2], feature })
+    Manifold::single(normal, Facing::First, Point { first, second, round: [0.0; 2] })
 }

@@ -8,7 +8,8 @@ pub struct Corner {
     pub u: f64,
     pub v: f64,
     pub gap: f64,
-    pub feature: u32,
+    /// Which one it was.
+    pub number: usize,
 }
 
 /// At most four of the corners: the deepest, the furthest from it, and the two that span most area to either side.

@@ -13,7 +13,7 @@ pub fn touch(plane: &Placement, other: &Geometry, b: &Placement, reach: f64) -> 
     let up = plane.rotation * DVec3::Y;
     let back = plane.rotation.conjugate();
     let mut manifold = Manifold::new(DVec3::Y, Facing::First);
-    let mut add = |second: DVec3, radius: f64, feature: u32| {
+    let mut add = |second: DVec3, radius: f64| {
         let world = b.position + b.rotation * second;
         let height = up.dot(world - plane.position);
         if height - radius > reach {
@@ -21,13 +21,13 @@ pub fn touch(plane: &Placement, other: &Geometry, b: &Placement, reach: f64) -> 
         }
         let mut first = back * (world - plane.position);
         first.y = 0.0;
-        manifold.push(Point { first, second, round: [0.0, radius], feature });
+        manifold.push(Point { first, second, round: [0.0, radius] });
     };
     match other {
-        Geometry::Ball(ball) => add(DVec3::ZERO, ball.radius, 0),
+        Geometry::Ball(ball) => add(DVec3::ZERO, ball.radius),
         Geometry::Capsule(capsule) => {
-            add(capsule.segment.a, capsule.radius, 0);
-            add(capsule.segment.b, capsule.radius, 1);
+            add(capsule.segment.a, capsule.radius);
+            add(capsule.segment.b, capsule.radius);
         }
         Geometry::Box(cuboid) => {
             // The lowest corner, and the three others of the face that is most downward: those are the lowest four
@@ -48,10 +48,7 @@ pub fn touch(plane: &Placement, other: &Geometry, b: &Placement, reach: f64) -> 
                 corner[axis] = if down[axis] > 0.0 { -half[axis] } else { half[axis] };
                 corner[u] = if k & 1 == 0 { -half[u] } else { half[u] };
                 corner[v] = if k & 2 == 0 { -half[v] } else { half[v] };
-                let signs = u32::from(corner.x > 0.0)
-                    | u32::from(corner.y > 0.0) << 1
-                    | u32::from(corner.z > 0.0) << 2;
-                add(corner, 0.0, signs);
+                add(corner, 0.0);
             }
         }
         _ => return None,

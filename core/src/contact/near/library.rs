@@ -54,7 +54,7 @@ impl Library {
                 self.surface(&**s, a.shape(), &between.inverse(), reach, out);
                 out[from..].iter_mut().for_each(|m| *m = m.swapped());
             }
-            _ => out.extend(self.convex(a.shape(), b.shape(), &between, reach, 0)),
+            _ => out.extend(self.convex(a.shape(), b.shape(), &between, reach)),
         }
     }
 
@@ -75,14 +75,12 @@ impl Library {
             triangles.sort_unstable();
             for &t in &triangles {
                 let triangle = mesh.triangle(t);
-                self.triangle(&triangle, other, between, (&bounds, reach), t, out);
+                self.triangle(&triangle, other, between, (&bounds, reach), out);
             }
             self.triangles = triangles;
         } else if let Some(field) = surface.as_heightfield() {
-            let mut number = 0;
-            field.map_elements_in_local_aabb(&bounds, &mut |t, triangle| {
-                number = t;
-                self.triangle(triangle, other, between, (&bounds, reach), number, out);
+            field.map_elements_in_local_aabb(&bounds, &mut |_, triangle| {
+                self.triangle(triangle, other, between, (&bounds, reach), out);
             });
         }
     }
@@ -93,7 +91,6 @@ impl Library {
         other: &dyn Shape,
         between: &Pose,
         (bounds, reach): (&Aabb, f64),
-        number: u32,
         out: &mut Vec<Manifold>,
     ) {
         let Some(normal) = triangle.normal() else { return };
@@ -104,19 +101,12 @@ impl Library {
         if depth < -reaches {
             return;
         }
-        if let Some(found) = self.convex(triangle, other, between, reach, number + 1) {
+        if let Some(found) = self.convex(triangle, other, between, reach) {
             out.push(found);
         }
     }
 
-    fn convex(
-        &mut self,
-        a: &dyn Shape,
-        b: &dyn Shape,
-        between: &Pose,
-        reach: f64,
-        number: u32,
-    ) -> Option<Manifold> {
+    fn convex(&mut self, a: &dyn Shape, b: &dyn Shape, between: &Pose, reach: f64) -> Option<Manifold> {
         // Without its points, parry does not go on from the step before.
         self.found.points.clear();
         let asked = DefaultQueryDispatcher.contact_manifold_convex_convex(
@@ -137,16 +127,13 @@ impl Library {
         let mut count = 0;
         let near = self.found.points.iter().enumerate().filter(|(_, p)| p.dist <= reach);
         for (k, p) in near.take(MOST_FOUND) {
-            corners[count] =
-                Corner { u: p.local_p1.dot(u), v: p.local_p1.dot(v), gap: p.dist, feature: k as u32 };
+            corners[count] = Corner { u: p.local_p1.dot(u), v: p.local_p1.dot(v), gap: p.dist, number: k };
             count += 1;
         }
         let mut made = Manifold::new(normal, Facing::First);
         for corner in few(&mut corners[..count]) {
-            let p = &self.found.points[corner.feature as usize];
-            let features = p.fid1.0.wrapping_mul(0x9e37_79b9) ^ p.fid2.0.rotate_left(16);
-            let feature = features ^ number.wrapping_mul(0x85eb_ca6b);
-            made.push(Point { first: p.local_p1, second: p.local_p2, round: [0.0; 2], feature });
+            let p = &self.found.points[corner.number];
+            made.push(Point { first: p.local_p1, second: p.local_p2, round: [0.0; 2] });
         }
         (!made.points().is_empty()).then_some(made)
     }

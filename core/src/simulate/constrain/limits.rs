@@ -101,13 +101,7 @@ impl Constraints {
             if pass > 0 {
                 self.take_rows(rig, state);
             }
-            for (j, joint) in rig.joints.iter().enumerate() {
-                if self.holds[j].is_soft || joint.kind.one_sided() && self.wanted[j][0] > 0.0 {
-                    self.wanted[j] = [0.0; MOST];
-                }
-            }
-            self.solve_rates(rig);
-            self.shift(state);
+            self.correct(rig, state);
         }
         self.residuals(rig);
     }
@@ -121,15 +115,20 @@ impl Constraints {
                 return;
             }
             self.take_rows(rig, state);
-            for (j, joint) in rig.joints.iter().enumerate() {
-                if self.holds[j].is_soft || joint.kind.one_sided() && self.wanted[j][0] > 0.0 {
-                    self.wanted[j] = [0.0; MOST];
-                }
-            }
-            self.solve_rates(rig);
-            self.shift(state);
+            self.correct(rig, state);
         }
         self.residuals(rig);
+    }
+
+    /// Moves bodies by what joints are open, but for springs and ranges that are not past their end.
+    fn correct(&mut self, rig: &Rig, state: &mut State) {
+        for (j, joint) in rig.joints.iter().enumerate() {
+            if self.holds[j].is_soft || joint.kind.one_sided() && self.wanted[j][0] > 0.0 {
+                self.wanted[j] = [0.0; MOST];
+            }
+        }
+        self.solve_rates(rig);
+        self.shift(state);
     }
 
     /// Rows and matrix where the bodies are now, without springs.

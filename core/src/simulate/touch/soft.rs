@@ -82,12 +82,11 @@ impl Touch {
             let normal = chunk[0].normal;
             let inward = middle[0].rotation.conjugate();
             let mut manifold = Manifold::new(inward * normal, Facing::First);
-            for (k, s) in chunk.iter().enumerate() {
+            for s in chunk {
                 manifold.push(Point {
                     first: inward * (s.point - middle[0].position),
                     second: middle[1].rotation.conjugate() * (s.point - middle[1].position),
                     round: [0.0; 2],
-                    feature: k as u32,
                 });
             }
             let first = self.points.len();
