@@ -28,7 +28,9 @@ impl Bounds {
         self.low.cmple(other.low).all() && self.high.cmpge(other.high).all()
     }
 
-    fn meets(&self, other: &Bounds) -> bool {
+    /// Whether they overlap.
+    #[inline(always)]
+    pub fn meets(&self, other: &Bounds) -> bool {
         self.low.cmple(other.high).all() && self.high.cmpge(other.low).all()
     }
 }

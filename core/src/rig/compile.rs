@@ -82,7 +82,7 @@ pub fn compile(scene: &Scene, setup: &Setup, clip: Option<&Clip>) -> Result<Comp
     let rig = Rig {
         solver,
         solids,
-        paths,
+        paths: paths.into(),
         trackers,
         waits,
         joints,

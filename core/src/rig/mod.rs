@@ -25,6 +25,7 @@ use crate::joint::Joint;
 use crate::scene::Placement;
 use crate::setup::{Parts, Region, Tier};
 use glam::DVec3;
+use std::sync::Arc;
 
 /// A compiled scene and set-up.
 #[derive(Clone, Debug)]
@@ -32,7 +33,7 @@ pub struct Rig {
     /// The simulated bodies, parents before children.
     pub solids: Vec<Solid>,
     /// Paths that trackers, frames and keys refer to.
-    pub paths: Vec<Path>,
+    pub paths: Arc<Vec<Path>>,
     /// Targets.
     pub trackers: Vec<Tracker>,
     /// Waits between targets.
@@ -119,6 +120,8 @@ pub struct Solver {
     pub budget: Option<std::time::Duration>,
     /// How often a step that fails is halved.
     pub halvings: usize,
+    /// How many threads take part, at least 1.
+    pub threads: usize,
     /// A limit was asked for: a step that meets it ends with its joints as they are, and is not halved.
     pub limited: bool,
 }
@@ -175,6 +178,17 @@ pub enum Field {
         /// Where.
         region: Option<Region>,
     },
+}
+
+impl World {
+    /// Whether gravity and fields are the same at all times.
+    pub fn is_steady(&self) -> bool {
+        let steady = |f: &Field| match f {
+            Field::Wind { strength, .. } => !strength.keyed(),
+            Field::Drag { rate, spin_rate, .. } => !rate.keyed() && !spin_rate.keyed(),
+        };
+        !self.gravity_scale.keyed() && self.fields.iter().all(steady)
+    }
 }
 
 impl Rig {

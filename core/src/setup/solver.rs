@@ -24,6 +24,10 @@ pub struct Solver {
     /// another machine: for live work. Default: no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub microseconds: Option<f64>,
+    /// On how many threads what does not meet is simulated, 1 to 64. The result is the same on any number. Default: one
+    /// for each core.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threads: Option<usize>,
 }
 
 impl Solver {

@@ -3,7 +3,7 @@
 //! A hand is an end that nothing moves, joined to a body at the point it grabbed. The rig gets that joint and loses it
 //! again; the set-up and the states kept for jumping back never see it.
 
-use super::constrain::Pulled;
+use super::constrain::{Constraints, Pulled};
 use super::{JointState, Session};
 use crate::actuator::Memory;
 use crate::joint::{End, Joint, Kind, Spring};
@@ -240,7 +240,12 @@ impl Session {
         let target = check_target(target)?;
         Arc::make_mut(&mut self.rig).hands[hand] = Hand::still(self.state.time, target);
         self.frame = None;
-        let Some(constraints) = &mut self.work.constraints else { return Err(DragError::Ended(drag)) };
+        let clock = self.clock;
+        let constraints = self.work.pulling.get_or_insert_with(|| {
+            let mut all = Constraints::new(&self.rig);
+            clock.into_iter().for_each(|now| all.clock.ask(now));
+            all
+        });
         let pulled = constraints.pull(&self.rig, &self.state, budget);
         for (s, body) in self.state.solids.iter_mut().zip(constraints.bodies()) {
             let place = &body.placement;
@@ -253,6 +258,7 @@ impl Session {
             forget(&mut s.force);
             forget(&mut s.torque);
         }
+        self.work.lane.linkages.note_open(constraints.open());
         self.state.joints.iter_mut().for_each(|j| j.multipliers = Default::default());
         Ok(pulled)
     }

@@ -1,8 +1,13 @@
 //! The only thing that changes: [`State`], one [`step`] at a time. A step allocates nothing.
 
 mod air;
+mod carriers;
+mod cluster;
 mod constrain;
 mod drag;
+mod islands;
+mod lane;
+mod linkage;
 mod session;
 mod state;
 mod step;
@@ -13,7 +18,7 @@ mod touch;
 pub use constrain::Pulled;
 pub use drag::{Drag, DragError, Grip, Point};
 pub use session::{End, Session, run};
-pub use state::{JointState, SolidState, State, TargetState, Workspace};
+pub use state::{Cause, Halved, JointState, Pace, SolidState, State, TargetState, Workspace};
 pub use step::step;
 pub use together::{Together, together};
 pub use touch::{Strike, Touched};

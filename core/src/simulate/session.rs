@@ -22,7 +22,7 @@ pub struct Session {
     kept: Vec<(usize, State)>,
     keep_every: usize,
     pub(super) drags: Drags,
-    clock: Option<fn() -> Duration>,
+    pub(super) clock: Option<fn() -> Duration>,
 }
 
 /// States kept for jumping back. When they are too many, every second one goes and the spacing doubles.
@@ -172,6 +172,7 @@ impl Session {
     pub fn ask_time(&mut self, now: fn() -> Duration) {
         self.clock = Some(now);
         self.work.ask_time(now);
+        self.work.pulling = None;
     }
 
     /// One body as hosts see it.

@@ -1,12 +1,18 @@
 //! What a step changes, and the scratch it works in.
 
-use crate::actuator::{Kept, Memory};
+use super::carriers::Carriers;
+use super::cluster::Clusters;
+use super::constrain::Constraints;
+use super::lane::Lane;
+use super::linkage::Linkages;
+use crate::actuator::Memory;
 use crate::dynamics::top;
 use crate::guide::Target;
-use crate::rig::{Drive, Frame, Rig};
+use crate::rig::{Frame, Rig};
 use crate::scene::Placement;
 use crate::solve::MOST;
 use glam::{DQuat, DVec3};
+use std::sync::Arc;
 
 /// Everything that a step changes. Cloning it and stepping the clone gives the same bits.
 #[derive(Debug, PartialEq)]
@@ -27,13 +33,79 @@ pub struct State {
     pub still: Vec<f64>,
     /// What began to touch since the frame began.
     pub strikes: Vec<super::Strike>,
-    /// Joints contradict each other: even the shortest step did not close them, and halving is not tried again until
-    /// they are.
-    pub joints_fight: bool,
-    /// How often steps are halved at present, and how many have needed no more.
+    /// Where steps were halved since the frame began, and why.
+    pub halved: Vec<Halved>,
+    /// How each solid's steps are halved.
+    pub pace: Vec<Pace>,
+}
+
+/// How often steps are halved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Pace {
+    /// At present.
     pub halvings: usize,
     /// Steps since then that needed no more.
     pub clean: usize,
+    /// Even the shortest step did not do: joints contradict each other, or things are stuck in each other. Halving is not
+    /// tried again until it does.
+    pub fights: bool,
+}
+
+impl Pace {
+    /// The shortest of several.
+    pub fn of(all: impl Iterator<Item = Pace>) -> Pace {
+        all.fold(Pace::default(), |a, b| Pace {
+            halvings: a.halvings.max(b.halvings),
+            clean: match a.halvings.cmp(&b.halvings) {
+                std::cmp::Ordering::Less => b.clean,
+                std::cmp::Ordering::Equal => a.clean.min(b.clean),
+                std::cmp::Ordering::Greater => a.clean,
+            },
+            fights: a.fights || b.fights,
+        })
+    }
+}
+
+/// So many of a frame are noted; more say no more.
+pub const MOST_HALVED: usize = 64;
+
+/// A step that was too long.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Halved {
+    /// When it began, s of scene time.
+    pub time: f64,
+    /// How long it was, s.
+    pub length: f64,
+    /// Why.
+    pub cause: Cause,
+}
+
+/// Why a step was too long; of a solid that it concerns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// Its joints could not be closed.
+    Joints(u32),
+    /// It was deep inside something at the end.
+    Overlap(u32),
+    /// It would bounce more than once.
+    Bounces(u32),
+    /// Its coating, or another's that it touches, is pressed in too fast.
+    Coating(u32),
+    /// What it hit sent it into something else, over and over.
+    Astray(u32),
+}
+
+impl Cause {
+    /// The solid.
+    pub fn solid(self) -> u32 {
+        match self {
+            Cause::Joints(s)
+            | Cause::Overlap(s)
+            | Cause::Bounces(s)
+            | Cause::Coating(s)
+            | Cause::Astray(s) => s,
+        }
+    }
 }
 
 /// One body.
@@ -90,50 +162,52 @@ pub struct TargetState {
 }
 
 /// Scratch: rebuilt from the rig at any time, without any effect on the result.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Workspace {
-    pub(super) drives: Vec<Drive>,
-    pub(super) responses: Vec<Kept>,
-    pub(super) limits: Vec<f64>,
-    pub(super) air: super::air::Air,
-    pub(super) constraints: Option<super::constrain::Constraints>,
-    pub(super) touch: Option<super::touch::Touch>,
+    pub(super) clusters: Clusters,
+    /// The lane that works on the state itself, and others with states of their own.
+    pub(super) lane: Lane,
+    pub(super) others: Vec<(State, Lane)>,
     /// Room to go back to the start of a step.
-    pub(super) kept: Vec<State>,
+    pub(super) start: State,
+    /// All joints at once, for pulling poses by hand.
+    pub(super) pulling: Option<Constraints>,
 }
 
 impl Workspace {
     /// How far each joint was open after the last step: scene units and rad, in the rig's order.
     pub fn open_joints(&self) -> &[(f64, f64)] {
-        self.constraints.as_ref().map_or(&[], |c| c.open())
+        self.lane.linkages.open()
     }
 
     /// Rounds of closing joints that the last step took.
     pub fn rounds(&self) -> usize {
-        self.constraints.as_ref().map_or(0, |c| c.clock.rounds())
+        self.lane.linkages.rounds()
     }
 
     /// Has steps with a time limit ask `now` for the time instead of the system: it never goes back.
     pub fn ask_time(&mut self, now: fn() -> std::time::Duration) {
-        if let Some(c) = &mut self.constraints {
-            c.clock.ask(now);
-        }
+        self.lane.linkages.ask_time(now);
+        self.others.iter_mut().for_each(|(_, l)| l.linkages.ask_time(now));
     }
 
-    /// Scratch for a rig.
+    /// Scratch for a rig, for as many threads as it asks for.
     pub fn new(rig: &Rig) -> Workspace {
+        Workspace::with_threads(rig, rig.solver.threads)
+    }
+
+    /// Scratch for a rig, for so many threads.
+    pub fn with_threads(rig: &Rig, threads: usize) -> Workspace {
+        let carriers = Carriers::new(rig).map(Arc::new);
+        let lane = Lane::new(rig, carriers.as_ref());
+        // What nothing joins or touches is in one cluster: more threads would have nothing to do.
+        let others = if carriers.is_none() && lane.linkages.all.len() < 2 { 0 } else { threads.max(1) - 1 };
         Workspace {
-            drives: (0..rig.solids.len()).map(|i| rig.drive(i, rig.range.start())).collect(),
-            responses: vec![Kept::default(); rig.solids.len()],
-            limits: vec![f64::INFINITY; rig.trackers.len()],
-            air: super::air::Air::new(rig),
-            touch: super::touch::Touch::new(rig),
-            kept: if rig.joints.is_empty() && rig.colliders.all.is_empty() {
-                Vec::new()
-            } else {
-                vec![State::at_start(rig, false)]
-            },
-            constraints: (!rig.joints.is_empty()).then(|| super::constrain::Constraints::new(rig)),
+            others: (0..others).map(|_| (at_start(rig), Lane::new(rig, carriers.as_ref()))).collect(),
+            clusters: Clusters::new(rig, &lane.linkages, carriers),
+            lane,
+            start: at_start(rig),
+            pulling: None,
         }
     }
 }
@@ -149,9 +223,8 @@ impl Clone for State {
             parted: self.parted.clone(),
             still: self.still.clone(),
             strikes: self.strikes.clone(),
-            joints_fight: self.joints_fight,
-            halvings: self.halvings,
-            clean: self.clean,
+            halved: self.halved.clone(),
+            pace: self.pace.clone(),
         }
     }
 
@@ -165,68 +238,81 @@ impl Clone for State {
         self.parted.clone_from(&other.parted);
         self.still.clone_from(&other.still);
         self.strikes.clone_from(&other.strikes);
-        self.joints_fight = other.joints_fight;
-        (self.halvings, self.clean) = (other.halvings, other.clean);
+        self.halved.clone_from(&other.halved);
+        self.pace.clone_from(&other.pace);
     }
+}
+
+/// The state at the start of a rig's range: on the keys, moving as they do.
+pub fn at_start(rig: &Rig) -> State {
+    let time = rig.range.start();
+    let gravity = rig.world.gravity * rig.world.gravity_scale.at(time);
+    let mut state = State {
+        time,
+        solids: Vec::with_capacity(rig.solids.len()),
+        targets: Vec::new(),
+        joints: vec![JointState::default(); rig.joints.len()],
+        touched: Vec::with_capacity(8 * rig.colliders.all.len()),
+        parted: vec![false; rig.colliders.inside.len()],
+        still: vec![0.0; rig.solids.len()],
+        strikes: Vec::with_capacity(4 * rig.colliders.all.len()),
+        halved: Vec::with_capacity(2 * MOST_HALVED),
+        pace: vec![Pace::default(); rig.solids.len()],
+    };
+    for (i, s) in rig.solids.iter().enumerate() {
+        let p = rig.keyed(i, time);
+        let mut force = Memory::default();
+        if s.start_balanced && s.position_target.is_some() && rig.drive(i, time).compensation > 0.0 {
+            force.correction = gravity * -s.mass;
+        }
+        state.solids.push(SolidState {
+            position: p.position,
+            orientation: p.rotation,
+            velocity: s.start.0,
+            momentum: top::angular_momentum(p.rotation, s.start.1, s.inertia),
+            force,
+            torque: Memory::default(),
+            hold_span: 0,
+            quarantined: false,
+        });
+    }
+    state.aim(rig);
+    state
 }
 
 impl State {
     /// The state at the start of the rig's range: on the keys, moving as they do, and put together.
     pub fn new(rig: &Rig) -> State {
-        State::at_start(rig, true)
-    }
-
-    /// The same, put together only if asked.
-    fn at_start(rig: &Rig, together: bool) -> State {
-        let time = rig.range.start();
-        let gravity = rig.world.gravity * rig.world.gravity_scale.at(time);
-        let mut state = State {
-            time,
-            solids: Vec::with_capacity(rig.solids.len()),
-            targets: Vec::new(),
-            joints: vec![JointState::default(); rig.joints.len()],
-            touched: Vec::with_capacity(8 * rig.colliders.all.len()),
-            parted: vec![false; rig.colliders.inside.len()],
-            still: vec![0.0; rig.solids.len()],
-            strikes: Vec::with_capacity(4 * rig.colliders.all.len()),
-            joints_fight: false,
-            halvings: 0,
-            clean: 0,
-        };
-        for (i, s) in rig.solids.iter().enumerate() {
-            let p = rig.keyed(i, time);
-            let mut force = Memory::default();
-            if s.start_balanced && s.position_target.is_some() && rig.drive(i, time).compensation > 0.0 {
-                force.correction = gravity * -s.mass;
-            }
-            state.solids.push(SolidState {
-                position: p.position,
-                orientation: p.rotation,
-                velocity: s.start.0,
-                momentum: top::angular_momentum(p.rotation, s.start.1, s.inertia),
-                force,
-                torque: Memory::default(),
-                hold_span: 0,
-                quarantined: false,
-            });
-        }
-        if together {
-            super::constrain::assemble(rig, &mut state.solids, time);
-        }
-        for tracker in &rig.trackers {
-            let path = &rig.paths[tracker.path];
-            let on_path = Target { parameter: time, span: path.seek(0, time) };
-            let point = path.at(on_path.span, time);
-            let frame = state.frame(rig, rig.solids[tracker.solid].frame, time);
-            let point = frame.map_or(point, |f| f.then(&point));
-            state.targets.push(TargetState { on_path, before: on_path, point });
+        let mut state = at_start(rig);
+        if !rig.joints.is_empty() {
+            Linkages::new(rig).assemble(rig, &mut state);
+            state.aim(rig);
         }
         state
+    }
+
+    /// Puts the targets to where the keys begin.
+    fn aim(&mut self, rig: &Rig) {
+        self.targets.clear();
+        for tracker in &rig.trackers {
+            let path = &rig.paths[tracker.path];
+            let on_path = Target { parameter: self.time, span: path.seek(0, self.time) };
+            let point = path.at(on_path.span, self.time);
+            let frame = self.frame(rig, rig.solids[tracker.solid].frame, self.time);
+            let point = frame.map_or(point, |f| f.then(&point));
+            self.targets.push(TargetState { on_path, before: on_path, point });
+        }
+    }
+
+    /// How often steps are halved at present, at most.
+    pub fn halvings(&self) -> usize {
+        self.pace.iter().map(|p| p.halvings).max().unwrap_or(0)
     }
 
     /// A frame begins: what is noted per frame starts anew.
     pub fn begin_frame(&mut self) {
         self.strikes.clear();
+        self.halved.clear();
         for s in &mut self.solids {
             s.force.begin_frame();
             s.torque.begin_frame();

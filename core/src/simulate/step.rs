@@ -1,7 +1,10 @@
 //! One step of a rig: targets move, actuators pull, bodies move. Parents before children.
 
 use super::air::Surroundings;
-use super::constrain::{Yield, constrain};
+use super::cluster::Cluster;
+use super::constrain::Yield;
+use super::lane::Lane;
+use super::state::{Cause, Halved, MOST_HALVED, Pace};
 use super::touch::{settle, touch};
 use super::{SolidState, State, TargetState, Workspace};
 use crate::actuator::{Pull, move_mass, turn_body};
@@ -18,121 +21,146 @@ use glam::DVec3;
 const SLOWEST_SHARE: f64 = 0.01;
 
 /// Advances `state` by `dt` seconds of scene time (above 0). Allocates nothing.
+pub fn step(rig: &Rig, state: &mut State, work: &mut Workspace, dt: f64) {
+    let start = state.time;
+    let h = dt * rig.world.time_scale.at(start);
+    // A limit is for the step as a whole.
+    work.clusters.find(rig, state, dt, h, rig.solver.limited);
+    work.run(rig, state, dt);
+    state.time = start + dt;
+}
+
+/// Takes one cluster from its start to `dt` later.
 ///
 /// Where joints cannot be closed at the end of the step (long or heavy chains pull harder than a long step can tell
-/// the direction of), the whole state goes back, targets and filters included, and takes the step in halves.
-pub fn step(rig: &Rig, state: &mut State, work: &mut Workspace, dt: f64) {
+/// the direction of), or contacts not kept out of each other, the whole cluster goes back, targets and filters included,
+/// and takes the step in halves.
+pub fn step_cluster(rig: &Rig, state: &mut State, lane: &mut Lane, cluster: &Cluster<'_>, dt: f64) {
     // A limit ends a step; going back and halving would take the time that it is to save.
-    if work.constraints.is_none() && work.touch.is_none() || rig.solver.limited {
-        step_once(rig, state, work, dt, true);
+    if cluster.joints.is_empty() && cluster.pairs.is_empty() || rig.solver.limited {
+        let _ = step_once(rig, state, lane, cluster, dt, true);
         return;
     }
     let most = rig.solver.halvings;
-    let level = state.halvings.min(most);
+    let mut pace = Pace::of(cluster.solids.iter().map(|s| state.pace[*s as usize]));
+    let level = pace.halvings.min(most);
     let parts = 1_u32 << level;
     let start = state.time;
     let mut deepest = level;
     for part in 1..=parts {
         // Parts end where the same parts of other lengths do.
         let to = start + dt * f64::from(part) / f64::from(parts);
-        deepest = deepest.max(halve(rig, state, work, to, level, most));
+        deepest = deepest.max(halve(rig, state, lane, cluster, to, (level, most), &mut pace.fights));
     }
     if deepest > level {
-        (state.halvings, state.clean) = (level + 1, 0);
+        (pace.halvings, pace.clean) = (level + 1, 0);
     } else if level > 0 {
-        state.clean += 1;
-        if state.clean >= CLEAN {
-            (state.halvings, state.clean) = (level - 1, 0);
+        pace.clean += 1;
+        if pace.clean >= CLEAN {
+            (pace.halvings, pace.clean) = (level - 1, 0);
         }
     }
+    cluster.solids.iter().for_each(|s| state.pace[*s as usize] = pace);
 }
 
 /// After so many steps that needed no more halving, one less is tried.
 const CLEAN: usize = 12;
 
 /// A step to `to`, in halves where it must be; returns how often it was halved at most.
-fn halve(rig: &Rig, state: &mut State, work: &mut Workspace, to: f64, level: usize, most: usize) -> usize {
+fn halve(
+    rig: &Rig,
+    state: &mut State,
+    lane: &mut Lane,
+    cluster: &Cluster<'_>,
+    to: f64,
+    (level, most): (usize, usize),
+    fights: &mut bool,
+) -> usize {
     let dt = to - state.time;
-    let last = level >= most || state.joints_fight;
-    let Some(mut kept) = work.kept.pop() else {
-        step_once(rig, state, work, dt, true);
+    let last = level >= most || *fights;
+    lane.keep(rig, state, cluster);
+    let strikes = state.strikes.len();
+    let fails = match step_once(rig, state, lane, cluster, dt, last) {
+        Ok(()) => None,
+        Err(cause) => Some(cause),
+    };
+    let Some(cause) = fails.filter(|_| !last) else {
+        // The next moment may do without what was too quick in this one; what is stuck is stuck.
+        *fights = matches!(fails, Some(Cause::Joints(_) | Cause::Overlap(_)));
         return level;
     };
-    // The bodies are kept where joints begin.
-    kept.time = state.time;
-    kept.targets.clone_from(&state.targets);
-    kept.joints.clone_from(&state.joints);
-    kept.touched.clone_from(&state.touched);
-    kept.still.clone_from(&state.still);
-    let strikes = state.strikes.len();
-    let closed = step_once(rig, state, work, dt, last);
-    if closed || last {
-        state.joints_fight = !closed;
-        work.kept.push(kept);
-        return level;
-    }
-    state.time = kept.time;
-    state.targets.clone_from(&kept.targets);
-    state.joints.clone_from(&kept.joints);
-    state.touched.clone_from(&kept.touched);
-    state.still.clone_from(&kept.still);
+    lane.go_back(rig, state, cluster);
     state.strikes.truncate(strikes);
-    if let Some(t) = &work.touch {
-        state.solids.copy_from_slice(t.before());
-    } else if let Some(c) = &work.constraints {
-        state.solids.copy_from_slice(c.before());
+    if state.halved.len() < MOST_HALVED {
+        state.halved.push(Halved { time: state.time, length: dt, cause });
     }
-    work.kept.push(kept);
     let middle = state.time + 0.5 * dt;
-    let first = halve(rig, state, work, middle, level + 1, most);
-    first.max(halve(rig, state, work, to, level + 1, most))
+    let first = halve(rig, state, lane, cluster, middle, (level + 1, most), fights);
+    first.max(halve(rig, state, lane, cluster, to, (level + 1, most), fights))
 }
 
-/// One step; whether its joints are closed, `whatever` it takes.
-fn step_once(rig: &Rig, state: &mut State, work: &mut Workspace, dt: f64, whatever: bool) -> bool {
+/// One step; what failed, if it did. `Whatever` it takes, the state is then the best there is.
+fn step_once(
+    rig: &Rig,
+    state: &mut State,
+    lane: &mut Lane,
+    cluster: &Cluster<'_>,
+    dt: f64,
+    whatever: bool,
+) -> Result<(), Cause> {
     let (from, to) = (state.time, state.time + dt);
     // Physics may run slower or faster than the keys.
     let h = dt * rig.world.time_scale.at(from);
     let times = Times { to, dt, h, per_h: if h > 0.0 { 1.0 / h } else { 0.0 } };
-    work.air.update(rig, from);
-    for (i, _) in rig.solids.iter().enumerate().filter(|(_, s)| s.keyed) {
-        work.drives[i] = rig.drive(i, from);
+    lane.air.update(rig, from);
+    hold_waiting(rig, state, lane);
+    for &i in cluster.solids {
+        let i = i as usize;
+        if rig.solids[i].keyed {
+            lane.drives[i] = rig.drive(i, from);
+        }
+        lane.before[i] = state.solids[i];
     }
-    hold_waiting(rig, state, work);
-    if let Some(c) = &mut work.constraints {
-        c.begin(state);
+    for &k in cluster.linkages {
+        lane.linkages.begin(k, state);
     }
-    if let Some(t) = &mut work.touch {
-        t.begin(state);
+    for &i in cluster.solids {
+        step_solid(rig, state, lane, i as usize, times);
     }
-    for target in &mut state.targets {
-        target.before = target.on_path;
+    if h <= 0.0 {
+        state.time = to;
+        return Ok(());
     }
-    for i in 0..rig.solids.len() {
-        step_solid(rig, state, work, i, times);
+    let mut fails = touch(rig, state, lane, cluster, (from, to), h, whatever).err();
+    if fails.is_none() || whatever {
+        for &k in cluster.linkages {
+            let given = (&lane.drives[..], &lane.yields[..]);
+            if !lane.linkages.close(k, rig, state, given, (from, to), h, whatever) {
+                fails = fails.or(Some(Cause::Joints(lane.linkages.all[k as usize].solids[0])));
+                if !whatever {
+                    break;
+                }
+            }
+        }
     }
-    let clear = touch(rig, state, work, (from, to), h, whatever);
-    if !clear && !whatever {
-        return false;
+    if fails.is_none() || whatever {
+        fails = fails.or(settle(rig, state, lane, cluster).err());
     }
-    let closed = constrain(rig, state, work, (from, to), h, whatever);
-    if !closed && !whatever {
-        return false;
+    if fails.is_none() || whatever {
+        state.time = to;
     }
-    let out = h <= 0.0 || settle(rig, state, work);
-    state.time = to;
-    closed && clear && out
+    fails.map_or(Ok(()), Err)
 }
 
-/// Puts the parameter that each waiting target may not pass into the workspace.
-fn hold_waiting(rig: &Rig, state: &State, work: &mut Workspace) {
+/// Puts the parameter that each waiting target may not pass into the lane.
+fn hold_waiting(rig: &Rig, state: &State, lane: &mut Lane) {
     if rig.waits.is_empty() {
         return;
     }
-    work.limits.fill(f64::INFINITY);
+    lane.limits.fill(f64::INFINITY);
     for link in &rig.waits {
         if state.targets[link.awaited].on_path.parameter < link.passes {
-            work.limits[link.waiting] = work.limits[link.waiting].min(link.at);
+            lane.limits[link.waiting] = lane.limits[link.waiting].min(link.at);
         }
     }
 }
@@ -149,15 +177,18 @@ struct Times {
     per_h: f64,
 }
 
-fn step_solid(rig: &Rig, state: &mut State, work: &mut Workspace, i: usize, times: Times) {
+fn step_solid(rig: &Rig, state: &mut State, lane: &mut Lane, i: usize, times: Times) {
     let solid = &rig.solids[i];
     let before = state.solids[i];
     if before.quarantined {
         return;
     }
+    for t in [solid.position_target, solid.rotation_target].into_iter().flatten() {
+        state.targets[t].before = state.targets[t].on_path;
+    }
     let frame = state.frame(rig, solid.frame, times.to);
-    let mut drive = work.drives[i];
-    let surroundings = work.air.on(solid, before.position, before.velocity);
+    let mut drive = lane.drives[i];
+    let surroundings = lane.air.on(solid, before.position, before.velocity);
 
     // targets move first
     let mut position_pull = None;
@@ -165,7 +196,7 @@ fn step_solid(rig: &Rig, state: &mut State, work: &mut Workspace, i: usize, time
     if let Some(t) = solid.position_target {
         let tracker = &rig.trackers[t];
         let old = state.targets[t];
-        advance(rig, tracker, &mut state.targets[t], &drive, work.limits[t], &before, frame, times);
+        advance(rig, tracker, &mut state.targets[t], &drive, lane.limits[t], &before, frame, times);
         let jumped = rig.paths[tracker.path].jumps_between(old.on_path.span, state.targets[t].on_path.span);
         prefer_speed(tracker, &state.targets[t], &mut drive);
         position_pull = Some(pull_position(tracker, &old, &state.targets[t], &before, &drive, times, jumped));
@@ -177,22 +208,22 @@ fn step_solid(rig: &Rig, state: &mut State, work: &mut Workspace, i: usize, time
     if let (Some(t), None) = (solid.rotation_target, rotation_pull) {
         let tracker = &rig.trackers[t];
         let old = state.targets[t];
-        advance(rig, tracker, &mut state.targets[t], &drive, work.limits[t], &before, frame, times);
+        advance(rig, tracker, &mut state.targets[t], &drive, lane.limits[t], &before, frame, times);
         let jumped = rig.paths[tracker.path].jumps_between(old.on_path.span, state.targets[t].on_path.span);
         rotation_pull =
             Some(pull_rotation(tracker, &old, &state.targets[t], &before, solid, &drive, times, jumped));
     }
 
     // then the body
-    let (jointed, posed) = work.constraints.as_ref().map_or((false, false), |c| (c.holds(i), c.poses(i)));
-    let answers = jointed || work.touch.is_some();
+    let (jointed, posed) = (lane.linkages.holds(i), lane.linkages.poses(i));
+    let answers = jointed || lane.touch.is_some();
     if posed {
         rotation_pull = None; // a row between the body and its parent
     }
     let after = &mut state.solids[i];
     let mut yields = Yield::free(times.h);
     if times.h > 0.0 {
-        let cached = &mut work.responses[i];
+        let cached = &mut lane.responses[i];
         let share = cached.share(drive.compensation, times.h);
         if solid.simulate.position() {
             after.force.observe(before.velocity * solid.mass, share, times.h);
@@ -238,12 +269,7 @@ fn step_solid(rig: &Rig, state: &mut State, work: &mut Workspace, i: usize, time
             after.torque.note();
         }
     }
-    if let Some(c) = &mut work.constraints {
-        c.yields[i] = yields;
-    }
-    if let Some(t) = &mut work.touch {
-        t.yields[i] = yields;
-    }
+    lane.yields[i] = yields;
     if !(solid.simulate.position() && solid.simulate.orientation()) {
         hold(rig, state, i, times);
     }

@@ -8,25 +8,30 @@ const DOWN: DVec3 = DVec3::new(0.0, -9.81, 0.0);
 
 /// Capsules end to end along x, at a height, with a floor.
 pub fn chain(links: usize, height: f64) -> Run {
+    chains(&[(links, height)])
+}
+
+/// Several chains of so many links at these heights, ten apart.
+pub fn chains(all: &[(usize, f64)]) -> Run {
     let (length, radius) = (0.2, 0.04);
-    let mut things: Vec<Thing> = (0..links)
-        .map(|i| {
-            let at = DVec3::new((length + 2.0 * radius) * i as f64, height, 0.0);
+    let half = 0.5 * length + radius;
+    let frame = |y: f64| JointFrame { position: [0.0, y, 0.0], rotation: [0.0, 0.0, 0.0, 1.0] };
+    let (mut things, mut joints) = (Vec::new(), Vec::new());
+    for (k, &(links, height)) in all.iter().enumerate() {
+        let first = things.len();
+        for i in 0..links {
+            let at = DVec3::new(2.0 * half * i as f64, height, 10.0 * k as f64);
             let mut link = Thing::new(Form::Capsule(length, radius), at);
             link.turn = DQuat::from_rotation_z(0.5 * std::f64::consts::PI);
-            link
-        })
-        .collect();
-    things.push(Thing::fixed(Form::Floor, DVec3::ZERO));
-    let frame = |y: f64| JointFrame { position: [0.0, y, 0.0], rotation: [0.0, 0.0, 0.0, 1.0] };
-    let half = 0.5 * length + radius;
-    let joints: Vec<Joint> = (1..links)
-        .map(|i| {
+            things.push(link);
+        }
+        for i in first + 1..first + links {
             let mut joint = Joint::new(JointKind::Universal, [&format!("T{}", i - 1), &format!("T{i}")]);
             joint.frames = Some([frame(-half), frame(half)]);
-            joint
-        })
-        .collect();
+            joints.push(joint);
+        }
+    }
+    things.push(Thing::fixed(Form::Floor, DVec3::ZERO));
     Run::new(jointed(&things, &joints, DOWN, 24.0, 4))
 }
 
@@ -47,7 +52,7 @@ fn a_chain_falls_and_comes_to_rest() {
         let speed = run.state.solids.iter().fold(0.0_f64, |m, s| m.max(s.velocity.length()));
         println!(
             "{links} links: open {opened:e}, sunk {sunk:e}, speed {speed:e}, halvings {}",
-            run.state.halvings
+            run.state.halvings()
         );
         assert!(opened < 1e-6 * 0.28, "{opened}");
         assert!(sunk < 1e-3, "{sunk}");

@@ -29,10 +29,15 @@ pub fn solver(wanted: &setup::Solver, joints: &[Joint]) -> Result<Solver, SetupE
         rounds: few("rounds", wanted.rounds, 1, 100_000, rounds)?,
         iterations: few("iterations", wanted.iterations, 1, 1_000_000, 3 * rows.max(1))?,
         budget,
+        threads: few("threads", wanted.threads, 1, 64, cores())?,
         halvings: few("halvings", wanted.halvings, 0, 8, 4)?,
         limited: wanted.tier == Tier::Pairwise
             || wanted.rounds.is_some()
             || wanted.iterations.is_some()
             || wanted.microseconds.is_some(),
     })
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, |n| n.get().min(64))
 }

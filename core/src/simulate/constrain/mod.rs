@@ -15,9 +15,9 @@ mod soft;
 
 pub use clock::Clock;
 pub use mover::Yield;
-pub use pose::{Pulled, assemble};
+pub use pose::Pulled;
 
-use super::{SolidState, State, Workspace};
+use super::{SolidState, State};
 use crate::assemble::{Assembly, Body, Mobility, Structure};
 use crate::joint::{Aim, End, Joint, Kind, Rows, Side};
 use crate::rig::{Drive, Rig};
@@ -72,11 +72,10 @@ pub struct Constraints {
     /// How bodies gave way to their actuators in the free motion.
     pub yields: Vec<Yield>,
     /// Forces and torques of contacts on bodies with joints, throughout the step; whether there are any.
-    pub pushes: Vec<(DVec3, DVec3)>,
-    pub pushed: bool,
+    pushes: Vec<(DVec3, DVec3)>,
+    pushed: bool,
     /// Which bodies have joints.
     jointed: Vec<bool>,
-    posed: Vec<bool>,
     /// Whether any joint is a spring, holds one way only, or can break: what none is need not be looked for.
     any_soft: bool,
     any_range: bool,
@@ -187,12 +186,8 @@ impl Constraints {
         let structure = Structure::new(&rig.joints, solids);
         let matrix = BlockMatrix::new(rig.joints.len(), structure.pairs.clone());
         let mut jointed = vec![false; solids];
-        let mut posed = vec![false; solids];
         let (mut length, mut sizes, mut levers) = (0.0, 0.0, 0.0_f64);
         for (joint, ends) in rig.joints.iter().zip(&structure.ends) {
-            if let Kind::Pose(solid) = joint.kind {
-                posed[solid] = true;
-            }
             for (frame, body) in joint.frames.iter().zip(ends) {
                 if let Some(body) = *body {
                     jointed[body] = true;
@@ -240,7 +235,6 @@ impl Constraints {
             pushes: vec![(DVec3::ZERO, DVec3::ZERO); solids],
             pushed: false,
             jointed,
-            posed,
             link: if length > 0.0 { 2.0 * length / levers } else { sizes / levers.max(1.0) },
         }
     }
@@ -250,21 +244,12 @@ impl Constraints {
         &self.open
     }
 
-    /// Whether a body has joints.
+    /// Adds a force and a torque on a body throughout the step.
     #[inline]
-    pub fn holds(&self, solid: usize) -> bool {
-        self.jointed[solid]
-    }
-
-    /// Whether a body's actuator turns it against its parent.
-    #[inline]
-    pub fn poses(&self, solid: usize) -> bool {
-        self.posed[solid]
-    }
-
-    /// The bodies before they moved.
-    pub fn before(&self) -> &[SolidState] {
-        &self.before
+    pub fn push(&mut self, solid: usize, force: DVec3, torque: DVec3) {
+        self.pushes[solid].0 += force;
+        self.pushes[solid].1 += torque;
+        self.pushed = true;
     }
 
     /// Remembers where the bodies are before they move.
@@ -278,21 +263,18 @@ impl Constraints {
     }
 }
 
-/// Puts the bodies, which have moved freely for `h` seconds to scene time `to`, together. Returns whether that worked;
-/// with `whatever` it takes, it does unless joints contradict each other.
+/// Puts the bodies, which have moved freely for `h` seconds (above 0) to scene time `to`, together. Returns whether that
+/// worked; with `whatever` it takes, it does unless joints contradict each other.
 pub fn constrain(
+    c: &mut Constraints,
     rig: &Rig,
     state: &mut State,
-    work: &mut Workspace,
+    drives: &[Drive],
     (from, to): (f64, f64),
     h: f64,
     whatever: bool,
 ) -> bool {
-    let Some(c) = &mut work.constraints else { return true };
-    if h <= 0.0 {
-        return true;
-    }
-    pulp::Arch::new().dispatch(Together { c, rig, state, drives: &work.drives, from, to, h, whatever })
+    pulp::Arch::new().dispatch(Together { c, rig, state, drives, from, to, h, whatever })
 }
 
 /// Joints of one step, compiled for the vectors that the processor has. Nothing is fused or reordered: the numbers are the

@@ -9,25 +9,21 @@ use crate::simulate::{SolidState, State};
 use std::borrow::Cow;
 use std::time::Duration;
 
-/// Puts a rig together where it stands, without any motion: scenes are posed roughly.
-pub fn assemble(rig: &Rig, solids: &mut [SolidState], time: f64) {
-    if rig.joints.is_empty() {
-        return;
-    }
-    let mut c = Constraints::new(rig);
-    let start: Vec<Placement> = solids.iter().map(SolidState::placement).collect();
-    c.put_together(rig, time, &start, &start, &Goal::default());
-    for (body, s) in c.bodies.iter().zip(solids.iter_mut()) {
-        if body.placement.position.is_finite() && body.placement.rotation.is_finite() {
-            (s.position, s.orientation) = (body.placement.position, body.placement.rotation);
-        }
-    }
-}
-
 /// Parts that are not simulated follow what carries them, and joints what follows: so often at most.
 const MOST_HOLDS: usize = 30;
 
 impl Constraints {
+    /// Puts the bodies of a state together where they stand, without any motion: scenes are posed roughly.
+    pub(in crate::simulate) fn put_state_together(&mut self, rig: &Rig, state: &mut State) {
+        let start: Vec<Placement> = state.solids.iter().map(SolidState::placement).collect();
+        self.put_together(rig, state.time, &start, &start, &Goal::default());
+        for (body, s) in self.bodies.iter().zip(&mut state.solids) {
+            if body.placement.position.is_finite() && body.placement.rotation.is_finite() {
+                (s.position, s.orientation) = (body.placement.position, body.placement.rotation);
+            }
+        }
+    }
+
     /// Puts the bodies together at `time`, beginning at `start`; the pose nearest to `reference` where the goal says
     /// nearest. [`Self::open`] then tells what is open.
     pub(in crate::simulate) fn put_together(

@@ -4,7 +4,9 @@ use super::Touch;
 use super::body::Body;
 use crate::rig::Rig;
 use crate::simulate::State;
-use crate::simulate::constrain::Constraints;
+use crate::simulate::cluster::Cluster;
+use crate::simulate::linkage::Linkages;
+use crate::simulate::state::Cause;
 use glam::DVec3;
 
 /// Overlaps up to this share of the smaller thing stay: nothing sees them, and correcting them for ever would shiver.
@@ -27,54 +29,60 @@ const MOST_SWEEPS: usize = 20;
 const MOST_ROUNDS: usize = 4;
 
 impl Touch {
-    /// Moves bodies out of each other, but for those with joints; whether hardly anything overlaps then.
-    pub(super) fn push_apart(&mut self) -> bool {
-        self.spares.clear();
-        self.spares.resize(self.bodies.len(), DVec3::ZERO);
+    /// Moves bodies out of each other, but for those with joints, until hardly anything overlaps.
+    pub(super) fn push_apart(&mut self) -> Result<(), Cause> {
+        for &b in &self.active {
+            (self.spares[b as usize], self.stirred[b as usize]) = (DVec3::ZERO, 0);
+        }
         self.ends_of.clear();
         self.ends_of.extend(self.contacts.iter().map(|c| c.bodies));
-        self.stirred.clear();
-        self.stirred.resize(self.bodies.len(), 0);
-        let mut deepest = 0.0;
+        let mut deepest = (0.0, 0);
         for sweep in 0..MOST_SWEEPS {
             deepest = self.push_once(false, sweep as u32);
-            if deepest < ENOUGH || self.contacts.len() > MANY && sweep >= FEW && deepest < LITTLE {
+            if deepest.0 < ENOUGH || self.contacts.len() > MANY && sweep >= FEW && deepest.0 < LITTLE {
                 break;
             }
         }
-        deepest < TOO_DEEP
+        too_deep(deepest)
     }
 
-    /// Moves bodies with joints, which these have put together, out of what they touch, and has the joints closed again;
-    /// whether hardly anything overlaps then.
-    pub(super) fn push_jointed(&mut self, rig: &Rig, state: &mut State, joints: &mut Constraints) -> bool {
+    /// Moves bodies with joints, which these have put together, out of what they touch, and has the joints closed again,
+    /// until hardly anything overlaps.
+    pub(super) fn push_jointed(
+        &mut self,
+        rig: &Rig,
+        state: &mut State,
+        linkages: &mut Linkages,
+        cluster: &Cluster<'_>,
+    ) -> Result<(), Cause> {
         if !self.contacts.iter().any(|c| c.bodies.iter().any(|b| self.bodies[*b as usize].jointed)) {
-            return true;
+            return Ok(());
         }
-        let mut deepest = 0.0;
+        let mut deepest = (0.0, 0);
         for _ in 0..MOST_ROUNDS {
-            for (body, s) in self.bodies.iter_mut().zip(&state.solids) {
-                body.end = s.placement();
+            for &i in cluster.solids {
+                self.bodies[i as usize].end = state.solids[i as usize].placement();
             }
-            self.stirred.fill(0);
+            self.active.iter().for_each(|b| self.stirred[*b as usize] = 0);
             deepest = self.push_once(true, 0);
-            if deepest == 0.0 {
+            if deepest.0 == 0.0 {
                 break;
             }
-            for (body, s) in self.bodies.iter().zip(&mut state.solids) {
-                (s.position, s.orientation) = (body.end.position, body.end.rotation);
+            for &i in cluster.solids {
+                let (end, s) = (self.bodies[i as usize].end, &mut state.solids[i as usize]);
+                (s.position, s.orientation) = (end.position, end.rotation);
             }
-            joints.close_places(rig, state);
+            cluster.linkages.iter().for_each(|k| linkages.close_places(*k, rig, state));
         }
-        deepest < TOO_DEEP
+        too_deep(deepest)
     }
 
-    /// Visits every contact once; the deepest overlap there was, as a share of the smaller thing. With `jointed`, those
-    /// of bodies with joints, and only those move them.
+    /// Visits every contact once; the deepest overlap there was, as a share of the smaller thing, and a body in it. With
+    /// `jointed`, those of bodies with joints, and only those move them.
     ///
     /// Only what the sweep before moved can overlap more than then.
-    fn push_once(&mut self, jointed: bool, sweep: u32) -> f64 {
-        let mut deepest = 0.0_f64;
+    fn push_once(&mut self, jointed: bool, sweep: u32) -> (f64, u32) {
+        let mut deepest = (0.0_f64, 0);
         for (i, ends) in self.ends_of.iter().enumerate() {
             if ends.iter().all(|b| self.stirred[*b as usize] < sweep) {
                 continue;
@@ -106,7 +114,9 @@ impl Touch {
                 if all <= 0.0 {
                     continue;
                 }
-                deepest = deepest.max(over / c.size);
+                if over / c.size > deepest.0 {
+                    deepest = (over / c.size, self.simulated(c.bodies));
+                }
                 let turns = a.turns() && b.turns() && a.light > 0.0 && b.light > 0.0;
                 let rates = b.after.velocity - a.after.velocity;
                 let push = n * ((over - 0.5 * ALLOWED * c.size) / all);
@@ -131,4 +141,8 @@ impl Touch {
         }
         deepest
     }
+}
+
+fn too_deep((deepest, body): (f64, u32)) -> Result<(), Cause> {
+    if deepest < TOO_DEEP { Ok(()) } else { Err(Cause::Overlap(body)) }
 }

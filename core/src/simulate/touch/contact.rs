@@ -233,8 +233,8 @@ impl Contact {
             }
             // Where the point is when the impulse acts, and from where each body feels it: what goes by its last velocity
             // from where it was at the start. So angular momentum is kept to the digit.
-            let moment = 1.0 - wanted.late;
-            let [g0, g1] = spot.when.gaps;
+            let moment = spot.when.struck.unwrap_or(1.0 - wanted.late);
+            let [g0, g1] = if spot.when.struck.is_some() { [0.0; 2] } else { spot.when.gaps };
             let (point, gap) = (spot.ends[0].lerp(spot.ends[1], moment), g0 + (g1 - g0) * moment);
             let center = |body: &Body| match body.goes_by_velocity() && !alone {
                 true => body.from.position,

@@ -4,58 +4,118 @@ use super::body::Body;
 use super::contact::{Contact, Crossing, Spot};
 use super::soft::softness;
 use super::{Touch, World};
-use crate::contact::{Bounds, Facing, MOST_POINTS, Manifold, Meeting, Point, near, pose};
-use crate::rig::Collider;
+use crate::contact::{Facing, MOST_POINTS, Manifold, Meeting, Point, near, pose};
+use crate::rig::{Collider, Rig};
 use crate::scene::Placement;
-use crate::shape::Geometry;
+use crate::simulate::carriers::bounds;
+use crate::simulate::cluster::{Cluster, NEAR};
+use crate::simulate::{SolidState, State};
 use glam::DVec3;
 use parry3d_f64::query::{ShapeCastOptions, cast_shapes};
 
-/// Surfaces that end the step nearer than this share of the smaller thing may come to touch by what others do.
-const NEAR: f64 = 0.1;
-
-/// The same for what hardly moves.
+/// Surfaces that end the step nearer than this share of the smaller thing, where it hardly moves, may come to touch by what
+/// others do; see [`NEAR`].
 const CLOSE: f64 = 0.02;
 
 /// A pair that moves against each other by more than this share of the smaller thing might pass through: where the two
 /// first meet is sought along the way.
 const FAST: f64 = 0.2;
 
+/// The same for what bounces: it leaves by the normal that it meets with.
+const BOUNCING: f64 = 0.01;
+
 impl Touch {
+    /// Has a body that is not simulated move on, by its keys if it has any.
+    pub(super) fn follow_keys(&mut self, world: &World<'_>, body: u32) {
+        let keyed = self.carriers.keyed.get((body - self.carriers.solids) as usize);
+        if let Some(&path) = keyed {
+            self.bodies[body as usize] = Body::keyed(world.rig, path, world.from, world.to, world.h);
+        }
+    }
+
+    /// Notes where bodies go that nothing was thought to come near.
+    pub(super) fn watch(&mut self, rig: &Rig, state: &State, before: &[SolidState], cluster: &Cluster<'_>) {
+        for &s in cluster.solids {
+            for &c in self.carriers.of(s) {
+                let collider = &rig.colliders.all[c as usize];
+                let around = |s: &SolidState| {
+                    bounds(&collider.geometry, &s.placement().then(&collider.place))
+                        .loosened(0.5 * NEAR * collider.size)
+                };
+                let all = around(&before[s as usize]).with(&around(&state.solids[s as usize]));
+                self.been[c as usize] = self.been[c as usize].with(&all);
+            }
+        }
+    }
+
+    /// Puts the box around the way of a collider into `bounds`; whether it is where it was thought to be.
+    fn bound(&mut self, world: &World<'_>, c: u32) -> bool {
+        let collider = &world.rig.colliders.all[c as usize];
+        let body = &self.bodies[self.carriers.body_of[c as usize] as usize];
+        let around = |at: &Placement| bounds(&collider.geometry, &at.then(&collider.place));
+        let mut all = around(&body.from);
+        if body.to != body.from {
+            all = all.with(&around(&body.to));
+        }
+        if body.end != body.to {
+            all = all.with(&around(&body.end));
+        }
+        let all = all.loosened(0.5 * NEAR * collider.size);
+        self.bounds[c as usize] = all;
+        let been = &mut self.been[c as usize];
+        *been = been.with(&all);
+        world.cluster.guesses[c as usize].holds(&all)
+    }
+
     /// Finds the contacts.
     pub(super) fn detect(&mut self, world: &World<'_>) {
-        let colliders = &world.rig.colliders;
-        self.bodies.iter_mut().for_each(|b| b.looked = b.end.position);
-        self.bounds.clear();
-        for (c, collider) in colliders.all.iter().enumerate() {
-            let body = &self.bodies[self.body_of[c] as usize];
-            let around = |at: &Placement| bounds(&collider.geometry, &at.then(&collider.place));
-            let mut all = around(&body.from);
-            if body.to != body.from {
-                all = all.with(&around(&body.to));
-            }
-            if body.end != body.to {
-                all = all.with(&around(&body.end));
-            }
-            self.bounds.push(all.loosened(0.5 * NEAR * collider.size));
+        for k in 0..self.active.len() {
+            let body = &mut self.bodies[self.active[k] as usize];
+            body.looked = body.end.position;
         }
-        let (body_of, still, keyed) =
-            (&self.body_of, colliders.apart.is_empty(), world.rig.solids.len() as u32);
-        let plain = still && self.plain;
-        let may = |a: u32, b: u32| {
-            let [x, y] = [body_of[a as usize], body_of[b as usize]];
-            x != y && (x < keyed || y < keyed) && (plain || colliders.may_touch(a as usize, b as usize))
-        };
-        self.sweep.pairs(&self.bounds, may, &mut self.pairs);
+        let mut foreseen = true;
+        for k in 0..self.near.len() {
+            foreseen &= self.bound(world, self.near[k]);
+        }
+        let mut pairs = std::mem::take(&mut self.pairs);
+        if foreseen {
+            let meet = |p: &&(u32, u32)| self.bounds[p.0 as usize].meets(&self.bounds[p.1 as usize]);
+            pairs.clear();
+            pairs.extend(world.cluster.pairs.iter().filter(meet));
+        } else {
+            self.look_everywhere(world, &mut pairs);
+        }
         self.contacts.clear();
         self.points.clear();
-        self.overlaps.clear();
-        self.overlaps.resize(colliders.inside.len(), false);
-        let pairs = std::mem::take(&mut self.pairs);
+        self.overlaps.fill(false);
         for &(a, b) in &pairs {
             self.pair(world, [a, b]);
         }
         self.pairs = pairs;
+    }
+
+    /// Finds the pairs of a cluster whose members go where nobody thought they would: they may meet each other, and
+    /// anything that is not simulated.
+    fn look_everywhere(&mut self, world: &World<'_>, pairs: &mut Vec<(u32, u32)>) {
+        let carriers = self.carriers.clone();
+        for body in carriers.solids..carriers.count() as u32 {
+            if self.stamps[body as usize] != self.stamp {
+                self.stamps[body as usize] = self.stamp;
+                self.active.push(body);
+                self.near.extend_from_slice(carriers.of(body));
+                self.follow_keys(world, body);
+            }
+        }
+        for &c in carriers.unmoved() {
+            self.bound(world, c);
+        }
+        self.near.sort_unstable();
+        self.ordered.clear();
+        self.ordered.extend(self.near.iter().map(|c| self.bounds[*c as usize]));
+        let near = &self.near;
+        let may = |a: u32, b: u32| carriers.may_touch(world.rig, near[a as usize], near[b as usize]);
+        self.sweep.pairs(&self.ordered, may, pairs);
+        pairs.iter_mut().for_each(|p| *p = (near[p.0 as usize], near[p.1 as usize]));
     }
 
     /// Works out what is wanted of the contacts.
@@ -79,16 +139,17 @@ impl Touch {
     /// Adds the contacts of one pair of colliders.
     fn pair(&mut self, world: &World<'_>, pair: [u32; 2]) {
         let of = pair.map(|c| &world.rig.colliders.all[c as usize]);
-        let numbers = pair.map(|c| self.body_of[c as usize]);
+        let numbers = pair.map(|c| self.carriers.body_of[c as usize]);
         let bodies = numbers.map(|b| &self.bodies[b as usize]);
         let size = of[0].size.min(of[1].size);
         let way = (bodies[1].to.position - bodies[1].from.position)
             - (bodies[0].to.position - bodies[0].from.position);
-        let sweep = |e: usize| bodies[e].spun * self.radii[pair[e] as usize];
+        let sweep = |e: usize| bodies[e].spun * self.carriers.radii[pair[e] as usize];
         let moved = way.length() + sweep(0) + sweep(1);
         let mut moment = 0.0;
         let mut struck = false;
-        if moved > FAST * size {
+        let bounces = of[0].material.bounce.max(of[1].material.bounce) > 0.0;
+        if moved > if bounces { BOUNCING * size } else { FAST * size } {
             match first_meeting(of, bodies) {
                 Some(share) => (moment, struck) = (share, share > 0.0),
                 None => moment = 1.0, // side by side at the end, at most
@@ -108,7 +169,6 @@ impl Touch {
         near(first, (&of[1].geometry, &placed[1]), reach, &mut self.library, &mut self.found);
         let softness = softness(of);
         let keep = (CLOSE * size + moved).min(NEAR * size);
-        let bounces = of[0].material.bounce.max(of[1].material.bounce) > 0.0;
         if let Some(k) = world.rig.colliders.inside(pair[0] as usize, pair[1] as usize)
             && !world.state.parted[k]
         {
@@ -129,14 +189,16 @@ impl Touch {
                 if strays {
                     let end = meet([&bodies[0].end, &bodies[1].end]).gap + softness;
                     // A bounce sent it here, and it would bounce again.
-                    self.bounced |= bounces && end < 0.0 && after.gap > 0.0;
+                    if bounces && end < 0.0 && after.gap > 0.0 {
+                        self.bounced = Some(self.simulated(numbers));
+                    }
                     nearest = nearest.min(end);
                 }
                 if nearest <= keep || struck && softness == 0.0 {
                     let now = if moment == 0.0 { before } else { meet([&at[0], &at[1]]) };
                     let gaps = [before.gap, after.gap];
                     let struck = (struck && softness == 0.0).then_some(moment);
-                    let ends = [before.point, after.point];
+                    let ends = if struck.is_some() { [now.point; 2] } else { [before.point, after.point] };
                     kept.add(point, now, Crossing { gaps, struck, rests: false }, ends);
                 }
             }
@@ -162,11 +224,13 @@ impl Touch {
     }
 
     /// Looks at pairs that have moved against each other, where they ended: corners and faces that were not the nearest
-    /// at the start may be now. Whether some are inside each other there without a contact that knows.
-    pub(super) fn overlooks(&mut self, world: &World<'_>) -> bool {
-        let before = self.extras.len();
-        self.turned.clear();
-        self.turned.extend(self.bodies.iter().map(|b| Body::chord(b.from.rotation, b.end.rotation)));
+    /// at the start may be now. A body that is inside another there without a contact that knows.
+    pub(super) fn overlooks(&mut self, world: &World<'_>) -> Option<u32> {
+        let mut overlooked = None;
+        for &b in &self.active {
+            let body = &self.bodies[b as usize];
+            self.turned[b as usize] = Body::chord(body.from.rotation, body.end.rotation);
+        }
         let mut at = 0;
         for k in 0..self.pairs.len() {
             let (a, b) = self.pairs[k];
@@ -175,11 +239,12 @@ impl Touch {
                 at += 1;
             }
             let of = pair.map(|c| &world.rig.colliders.all[c as usize]);
-            let bodies = pair.map(|c| &self.bodies[self.body_of[c as usize] as usize]);
+            let bodies = pair.map(|c| &self.bodies[self.carriers.body_of[c as usize] as usize]);
             let size = of[0].size.min(of[1].size);
             let way = |body: &Body| body.end.position - body.from.position;
             let turned = |e: usize| {
-                self.turned[self.body_of[pair[e] as usize] as usize] * self.radii[pair[e] as usize]
+                self.turned[self.carriers.body_of[pair[e] as usize] as usize]
+                    * self.carriers.radii[pair[e] as usize]
             };
             if (way(bodies[1]) - way(bodies[0])).length() + turned(0) + turned(1) < STALE * size
                 || softness(of) > 0.0
@@ -202,11 +267,12 @@ impl Touch {
             for m in &self.found {
                 if deepest(m, [&placed[0], &placed[1]]) < known - MISSED * size {
                     self.extras.push((pair, in_bodies(m, of)));
+                    overlooked = Some(self.simulated(pair.map(|c| self.carriers.body_of[c as usize])));
                 }
             }
         }
         self.extras.sort_by_key(|e| e.0);
-        self.extras.len() > before
+        overlooked
     }
 }
 
@@ -316,20 +382,3 @@ fn first_meeting(of: [&Collider; 2], bodies: [&Body; 2]) -> Option<f64> {
 
 /// Turns beyond this (rad) are taken in parts.
 const PART: f64 = 0.4;
-
-/// The box around a shape.
-fn bounds(geometry: &Geometry, at: &Placement) -> Bounds {
-    match geometry {
-        Geometry::Ball(ball) => Bounds { low: at.position - ball.radius, high: at.position + ball.radius },
-        Geometry::Box(cuboid) => {
-            let m = glam::DMat3::from_quat(at.rotation);
-            let h = cuboid.half_extents;
-            let reach = m.x_axis.abs() * h.x + m.y_axis.abs() * h.y + m.z_axis.abs() * h.z;
-            Bounds { low: at.position - reach, high: at.position + reach }
-        }
-        other => {
-            let around = other.shape().compute_aabb(&pose(at));
-            Bounds { low: around.mins, high: around.maxs }
-        }
-    }
-}

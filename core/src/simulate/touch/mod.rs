@@ -8,23 +8,26 @@ mod apart;
 mod body;
 mod contact;
 mod detect;
-mod islands;
 mod rest;
 mod row;
 mod soft;
 mod solve;
 mod tie;
 
-use super::constrain::Yield;
-use super::{SolidState, State, Workspace};
+use super::State;
+use super::carriers::Carriers;
+use super::cluster::Cluster;
+use super::islands::Islands;
+use super::lane::Lane;
+use super::state::Cause;
 use crate::coating::Spot;
 use crate::contact::{Bounds, Library, Manifold, Sweep};
-use crate::rig::{Carrier, Drive, Rig};
+use crate::rig::{Drive, Rig};
 use body::Body;
 use contact::Contact;
 use glam::DVec3;
-use islands::Islands;
 use row::{Group, Moved, Row};
+use std::sync::Arc;
 use tie::Tie;
 
 /// A point at which something bore on something else in the last step.
@@ -32,6 +35,8 @@ use tie::Tie;
 pub struct Touched {
     /// The two colliders, the lower number first.
     pub colliders: [u32; 2],
+    /// Its number among the points of the two.
+    pub nth: u32,
     /// The point, in the axes of the first one's body.
     pub place: DVec3,
     /// The point and the normal, from the first to the second, in the world.
@@ -66,23 +71,21 @@ pub struct Strike {
 /// Scratch for the contacts of a rig.
 #[derive(Clone, Debug)]
 pub struct Touch {
-    /// Of each collider: its body (solids first, then what is keyed, the world last), and how far its furthest point is
-    /// from that body's centre.
-    body_of: Vec<u32>,
-    radii: Vec<f64>,
-    /// Of each body: the extent of its smallest collider.
-    sizes: Vec<f64>,
-    /// Every collider may touch every other, but for those on the same body and those that nothing moves.
-    plain: bool,
+    carriers: Arc<Carriers>,
+    /// The bodies of the cluster at hand, with what it may meet that is not simulated; and their colliders, in order.
+    active: Vec<u32>,
+    near: Vec<u32>,
+    /// In which cluster each body was taken up last, counted from the beginning.
+    stamps: Vec<u64>,
+    stamp: u64,
+    /// Where the colliders of the cluster have been, and those that went where nobody thought they would.
+    been: Vec<Bounds>,
+    pub went: Vec<(u32, Bounds)>,
     /// By which chord each body has turned when it ended.
     turned: Vec<f64>,
-    /// Paths of the bodies that follow keys.
-    keyed: Vec<usize>,
-    /// Solids before they moved, and how they give way.
-    before: Vec<SolidState>,
-    pub(super) yields: Vec<Yield>,
     bodies: Vec<Body>,
     bounds: Vec<Bounds>,
+    ordered: Vec<Bounds>,
     sweep: Sweep,
     pairs: Vec<(u32, u32)>,
     found: Vec<Manifold>,
@@ -91,14 +94,15 @@ pub struct Touch {
     points: Vec<contact::Spot>,
     /// Spots of coatings.
     spots: Vec<Spot>,
-    /// Coatings are pressed in so fast that the step is too long.
-    deepens: bool,
+    /// A body whose coating, or that of what it touches, is pressed in so fast that the step is too long.
+    deepens: Option<u32>,
     /// Manifolds at the end of a pass that it had not known of, by pair.
     extras: Vec<([u32; 2], Manifold)>,
-    /// Which of the pairs that were inside each other at the start still are.
+    /// Of the pairs that were inside each other at the start: a simulated body, and which still are.
+    inside: Vec<u32>,
     overlaps: Vec<bool>,
-    /// What bounced once in this step would do so again.
-    bounced: bool,
+    /// A body that bounced once in this step and would do so again.
+    bounced: Option<u32>,
     islands: Islands,
     /// Contacts by island, and where each begins.
     order: Vec<(u32, u32)>,
@@ -118,15 +122,20 @@ pub struct Touch {
     stirred: Vec<u32>,
     /// Of each island, whether it moves.
     awake: Vec<bool>,
+    /// At which share of the step each body bounced.
+    blows: Vec<f64>,
     /// Angular impulse on each body.
     twists: Vec<DVec3>,
     /// And what pushing them apart took of their angular momentum.
     spares: Vec<DVec3>,
+    /// Gravity and fields are the same at all times.
+    steady: bool,
 }
 
 /// What does not change while contacts are solved.
 struct World<'a> {
     rig: &'a Rig,
+    cluster: &'a Cluster<'a>,
     state: &'a State,
     drives: &'a [Drive],
     from: f64,
@@ -135,66 +144,38 @@ struct World<'a> {
 }
 
 impl Touch {
-    /// Room for a rig's contacts; `None` where nothing can touch.
-    pub fn new(rig: &Rig) -> Option<Touch> {
+    /// Room for a rig's contacts.
+    pub fn new(rig: &Rig, carriers: Arc<Carriers>) -> Touch {
         let all = &rig.colliders.all;
-        if !all.iter().any(|c| matches!(c.carrier, Carrier::Solid(_))) || all.len() < 2 {
-            return None;
-        }
         let solids = rig.solids.len();
-        let mut keyed: Vec<usize> = Vec::new();
-        let mut body_of: Vec<u32> = Vec::with_capacity(all.len());
-        for c in all {
-            body_of.push(match c.carrier {
-                Carrier::Solid(s) => s as u32,
-                Carrier::Keys(p) => {
-                    let k = keyed.iter().position(|k| *k == p).unwrap_or_else(|| {
-                        keyed.push(p);
-                        keyed.len() - 1
-                    });
-                    (solids + k) as u32
-                }
-                Carrier::World => u32::MAX,
-            });
-        }
-        let bodies = solids + keyed.len() + 1;
-        body_of.iter_mut().filter(|b| **b == u32::MAX).for_each(|b| *b = bodies as u32 - 1);
-        let radius = |c: &crate::rig::Collider| match matches!(c.carrier, Carrier::World) {
-            true => 0.0,
-            false => {
-                let ball = c.geometry.shape().compute_local_bounding_sphere();
-                (c.place.position + c.place.rotation * ball.center()).length() + ball.radius()
-            }
-        };
         let mut jointed = vec![false; solids];
         for end in rig.joints.iter().flat_map(|j| j.ends) {
             if let crate::joint::End::Solid(s) = end {
                 jointed[s] = true;
             }
         }
-        let mut sizes = vec![f64::INFINITY; bodies];
-        for (c, &b) in all.iter().zip(&body_of) {
-            let size = &mut sizes[b as usize];
-            *size = size.min(c.size);
-        }
-        let alike = |c: &crate::rig::Collider| c.member == all[0].member && c.touches == all[0].touches;
-        let alone = |c: &crate::rig::Collider| match c.carrier {
-            Carrier::Solid(s) => rig.solids[s].node == c.node,
-            _ => true,
+        let bodies = carriers.count();
+        let of_node = |node: usize| {
+            let mut with = all.iter().zip(&carriers.body_of).filter(|(c, _)| c.node == node);
+            with.find(|(_, b)| **b < carriers.solids).map(|(_, b)| *b)
         };
+        let pairs = rig.colliders.inside.iter();
+        let inside = pairs.map(|(a, b)| of_node(*a).or(of_node(*b)).unwrap_or(bodies as u32 - 1)).collect();
+        let nowhere = Bounds { low: DVec3::ZERO, high: DVec3::ZERO };
         // Room for what a scene of this size usually has; a crowd makes more room once.
         let some = 4 * all.len();
-        Some(Touch {
-            plain: all.iter().all(|c| alike(c) && alone(c)) && all[0].member & all[0].touches != 0,
-            turned: Vec::with_capacity(bodies),
-            sizes,
-            radii: all.iter().map(radius).collect(),
-            body_of,
-            keyed,
-            before: Vec::with_capacity(solids),
-            yields: vec![Yield::default(); solids],
-            bodies: Vec::with_capacity(bodies),
-            bounds: Vec::with_capacity(all.len()),
+        Touch {
+            carriers,
+            active: Vec::with_capacity(bodies),
+            near: Vec::with_capacity(all.len()),
+            stamps: vec![0; bodies],
+            stamp: 0,
+            been: vec![nowhere; all.len()],
+            went: Vec::with_capacity(16),
+            turned: vec![0.0; bodies],
+            bodies: vec![Body::STILL; bodies],
+            bounds: vec![nowhere; all.len()],
+            ordered: Vec::with_capacity(all.len()),
             sweep: Sweep::with_capacity(all.len()),
             pairs: Vec::with_capacity(some),
             found: Vec::with_capacity(some),
@@ -202,11 +183,12 @@ impl Touch {
             contacts: Vec::with_capacity(some),
             points: Vec::with_capacity(4 * some),
             spots: Vec::with_capacity(64),
-            deepens: false,
+            deepens: None,
             extras: Vec::with_capacity(some),
-            overlaps: Vec::with_capacity(rig.colliders.inside.len()),
-            bounced: false,
-            islands: Islands::with_capacity(solids),
+            inside,
+            overlaps: vec![false; rig.colliders.inside.len()],
+            bounced: None,
+            islands: Islands::default(),
             order: Vec::with_capacity(some),
             groups: Vec::with_capacity(some),
             rows: Vec::with_capacity(4 * some),
@@ -217,90 +199,133 @@ impl Touch {
             local: vec![u32::MAX; bodies],
             members: Vec::with_capacity(bodies),
             ends_of: Vec::with_capacity(some),
-            stirred: Vec::with_capacity(bodies),
-            awake: Vec::with_capacity(solids),
-            twists: Vec::with_capacity(bodies),
-            spares: Vec::with_capacity(bodies),
-        })
+            stirred: vec![0; bodies],
+            awake: vec![true; solids],
+            blows: vec![f64::NAN; bodies],
+            twists: vec![DVec3::ZERO; bodies],
+            spares: vec![DVec3::ZERO; bodies],
+            steady: rig.world.is_steady(),
+        }
     }
 
-    /// Remembers where the bodies are before they move.
-    pub fn begin(&mut self, state: &State) {
-        self.before.clear();
-        self.before.extend_from_slice(&state.solids);
+    /// A cluster begins its step.
+    pub fn enter(&mut self, cluster: &Cluster<'_>) {
+        self.stamp += 1;
+        self.active.clear();
+        self.near.clear();
+        for &s in cluster.solids {
+            self.stamps[s as usize] = self.stamp;
+            self.active.push(s);
+            self.near.extend_from_slice(self.carriers.of(s));
+        }
+        for c in cluster.pairs.iter().flat_map(|p| [p.0, p.1]) {
+            let body = self.carriers.body_of[c as usize];
+            if body >= self.carriers.solids && self.stamps[body as usize] != self.stamp {
+                self.stamps[body as usize] = self.stamp;
+                self.active.push(body);
+                self.near.extend_from_slice(self.carriers.of(body));
+            }
+        }
+        for &c in &self.near {
+            self.been[c as usize] = cluster.guesses[c as usize];
+        }
     }
 
-    /// The bodies before they moved.
-    pub fn before(&self) -> &[SolidState] {
-        &self.before
+    /// A cluster has taken its step: which of its colliders went where nobody thought they would.
+    pub fn leave(&mut self, cluster: &Cluster<'_>) {
+        for &c in &self.near {
+            let simulated = self.carriers.body_of[c as usize] < self.carriers.solids;
+            if simulated && self.been[c as usize] != cluster.guesses[c as usize] {
+                self.went.push((c, self.been[c as usize]));
+            }
+        }
+    }
+
+    /// Notes which pairs of the cluster that were inside each other at the start have come apart.
+    fn part_ways(&self, state: &mut State) {
+        for ((parted, body), over) in state.parted.iter_mut().zip(&self.inside).zip(&self.overlaps) {
+            *parted |= !over && self.stamps[*body as usize] == self.stamp;
+        }
+    }
+
+    /// A simulated body of a contact.
+    fn simulated(&self, bodies: [u32; 2]) -> u32 {
+        if bodies[0] < self.carriers.solids { bodies[0] } else { bodies[1] }
     }
 }
 
 /// Ways that contacts bend may lead into others; so often they are followed.
 const MOST_PASSES: usize = 3;
 
-/// Has the bodies, which have moved freely for `h` seconds to scene time `to`, keep out of each other. Returns whether
-/// that worked.
+/// Has the bodies of a cluster, which have moved freely for `h` seconds to scene time `to`, keep out of each other. Says
+/// why if that did not work.
 pub fn touch(
     rig: &Rig,
     state: &mut State,
-    work: &mut Workspace,
+    lane: &mut Lane,
+    cluster: &Cluster<'_>,
     (from, to): (f64, f64),
     h: f64,
     whatever: bool,
-) -> bool {
-    let Some(t) = &mut work.touch else { return true };
-    if h <= 0.0 {
-        return true;
+) -> Result<(), Cause> {
+    let Some(t) = &mut lane.touch else { return Ok(()) };
+    if cluster.pairs.is_empty() && !rig.solver.limited {
+        t.watch(rig, state, &lane.before, cluster);
+        t.overlaps.fill(false);
+        t.part_ways(state);
+        return Ok(());
     }
-    let world = World { rig, state, drives: &work.drives, from, to, h };
-    t.bodies.clear();
-    for (i, solid) in rig.solids.iter().enumerate() {
-        t.bodies.push(Body::solid(solid, &t.before[i], &state.solids[i], &t.yields[i], t.jointed[i], h));
+    let world = World { rig, cluster, state, drives: &lane.drives, from, to, h };
+    for &i in cluster.solids {
+        let i = i as usize;
+        t.bodies[i] =
+            Body::solid(&rig.solids[i], &lane.before[i], &state.solids[i], &lane.yields[i], t.jointed[i], h);
     }
-    for &path in &t.keyed {
-        t.bodies.push(Body::keyed(rig, path, from, to, h));
+    for k in cluster.solids.len()..t.active.len() {
+        t.follow_keys(&world, t.active[k]);
     }
-    t.bodies.push(Body::STILL);
-    (t.bounced, t.deepens) = (false, false);
+    (t.bounced, t.deepens) = (None, None);
     t.extras.clear();
     let mut passes = 0;
     loop {
         t.detect(&world);
-        if (t.bounced || t.deepens) && !whatever {
-            return false;
+        if let Some(b) = t.bounced.filter(|_| !whatever) {
+            return Err(Cause::Bounces(b));
+        }
+        if let Some(b) = t.deepens.filter(|_| !whatever) {
+            return Err(Cause::Coating(b));
         }
         t.start_from(&state.touched, h);
         t.plan(&world);
         t.solve(&world);
-        if !whatever && t.stopped_short(&world) {
-            return false;
+        if let Some(b) = t.stopped_short(&world).or_else(|| t.bounces_twice(&world)).filter(|_| !whatever) {
+            return Err(Cause::Bounces(b));
         }
         let overlooks = t.overlooks(&world);
-        if !t.strayed() && !overlooks {
+        if !t.strayed() && overlooks.is_none() {
             break;
         }
         passes += 1;
         if passes == MOST_PASSES {
-            if whatever || !overlooks {
-                break;
+            match overlooks.filter(|_| !whatever) {
+                Some(b) => return Err(Cause::Astray(b)),
+                None => break,
             }
-            return false;
         }
     }
-    let deepest = t.push_apart();
-    t.arrive(state, (from, to), h);
-    t.rest(rig, state, h);
-    if let Some(c) = &mut work.constraints {
-        t.hand_over(c, h);
-    }
-    deepest
+    let outcome = t.push_apart();
+    t.arrive(state, cluster, (from, to), h);
+    t.rest(rig, state, &lane.before, cluster, h);
+    t.hand_over(&mut lane.linkages, h);
+    outcome
 }
 
-/// Has bodies with joints, which are closed now, keep out of what they touch. Returns whether that worked.
-pub fn settle(rig: &Rig, state: &mut State, work: &mut Workspace) -> bool {
-    match (&mut work.touch, &mut work.constraints) {
-        (Some(t), Some(c)) => t.push_jointed(rig, state, c),
-        _ => true,
+/// Has bodies with joints, which are closed now, keep out of what they touch. Says why if that did not work.
+pub fn settle(rig: &Rig, state: &mut State, lane: &mut Lane, cluster: &Cluster<'_>) -> Result<(), Cause> {
+    match &mut lane.touch {
+        Some(t) if !cluster.linkages.is_empty() && !cluster.pairs.is_empty() => {
+            t.push_jointed(rig, state, &mut lane.linkages, cluster)
+        }
+        _ => Ok(()),
     }
 }

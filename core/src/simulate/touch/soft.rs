@@ -57,7 +57,7 @@ impl Touch {
     /// Adds the spots of a pair with a coating.
     pub(super) fn press(&mut self, world: &World<'_>, pair: [u32; 2], softness: f64) {
         let of = pair.map(|c| &world.rig.colliders.all[c as usize]);
-        let numbers = pair.map(|c| self.body_of[c as usize]);
+        let numbers = pair.map(|c| self.carriers.body_of[c as usize]);
         let bodies = numbers.map(|b| &self.bodies[b as usize]);
         self.spots.clear();
         // Where the step begins or, if they only come to touch in it, half way.
@@ -106,7 +106,10 @@ impl Touch {
                     damping: 2.0 * s.damping * stiffness / swing,
                     depth: s.depth - deeper,
                 });
-                self.deepens |= -spot.approach * world.h > DEEPENS * softness;
+                if -spot.approach * world.h > DEEPENS * softness {
+                    self.deepens =
+                        Some(if numbers[0] < self.carriers.solids { numbers[0] } else { numbers[1] });
+                }
             }
             self.contacts.push(contact);
         }

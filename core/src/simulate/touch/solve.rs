@@ -1,12 +1,13 @@
 //! Impulses of all contacts, island by island, and where they bring the bodies.
 
-use super::islands::Islands;
 use super::row::{Group, Moved, go_on, start, sweep};
 use super::tie::{self, Tie};
 use super::{Strike, Touch, Touched, World};
 use crate::joint::End;
 use crate::simulate::State;
-use crate::simulate::constrain::Constraints;
+use crate::simulate::cluster::Cluster;
+use crate::simulate::islands::Islands;
+use crate::simulate::linkage::Linkages;
 use glam::DVec3;
 use std::ops::Range;
 
@@ -24,6 +25,12 @@ const MOST_SWEEPS: usize = 500;
 
 /// A bounce that would carry a thing by this share of its size within a step is one that is seen.
 const BOUNCES: f64 = 1e-4;
+
+/// Of what bounces less than this, a blow takes more than the order of blows can change.
+const LIVELY: f64 = 0.5;
+
+/// Blows this share of a step apart come at once.
+const AT_ONCE: f64 = 1e-3;
 
 /// A body whose way contacts bend by more than this share of its size may run into something new.
 const STRAYS: f64 = 0.05;
@@ -62,9 +69,10 @@ impl Touch {
     /// Finds the impulses, and where bodies end with them.
     pub(super) fn solve(&mut self, world: &World<'_>) {
         let solids = world.rig.solids.len() as u32;
-        self.islands.begin(solids as usize);
+        self.islands.begin_with(world.cluster.solids);
         let simulated = |b: u32| b < solids;
-        for joint in &world.rig.joints {
+        let joints = || world.cluster.joints.iter().map(|j| (*j, &world.rig.joints[*j as usize]));
+        for (_, joint) in joints() {
             if let [End::Solid(a), End::Solid(b)] = joint.ends {
                 self.islands.join(a as u32, b as u32);
             }
@@ -82,17 +90,17 @@ impl Touch {
         }
         self.order.sort_unstable();
         self.joints.clear();
-        for (j, joint) in world.rig.joints.iter().enumerate() {
+        for (j, joint) in joints() {
             let body = joint.ends.iter().find_map(|e| match e {
                 End::Solid(s) => Some(*s as u32),
                 _ => None,
             });
-            self.joints.extend(body.map(|b| (islands.of(b), j as u32)));
+            self.joints.extend(body.map(|b| (islands.of(b), j)));
         }
         self.joints.sort_unstable();
-        self.twists.clear();
-        self.twists.resize(self.bodies.len(), DVec3::ZERO);
-        for body in &mut self.bodies {
+        for &b in &self.active {
+            self.twists[b as usize] = DVec3::ZERO;
+            let body = &mut self.bodies[b as usize];
             body.end = body.to;
         }
         let mut from = 0;
@@ -207,30 +215,58 @@ impl Touch {
         }
     }
 
-    /// Whether something that should bounce was only stopped, because another sent it there within the step.
-    pub(super) fn stopped_short(&self, world: &World<'_>) -> bool {
+    /// Something that bounces off two others, one after the other: the first blow changes the second.
+    pub(super) fn bounces_twice(&mut self, world: &World<'_>) -> Option<u32> {
         let colliders = &world.rig.colliders.all;
-        self.contacts.iter().any(|c| {
+        self.active.iter().for_each(|b| self.blows[*b as usize] = f64::NAN);
+        for c in &self.contacts {
+            let [x, y] = c.colliders.map(|c| colliders[c as usize].material.bounce);
+            let blow = c.spots(&self.points).iter().find(|s| s.impulse > 0.0 && s.wanted.speed > 0.0);
+            let Some(met) = blow.filter(|_| x.max(y) > LIVELY).and_then(|s| s.wanted.met) else { continue };
+            for b in c.bodies.into_iter().filter(|b| *b < self.carriers.solids) {
+                let before = &mut self.blows[b as usize];
+                if (*before - met).abs() > AT_ONCE {
+                    return Some(b);
+                }
+                *before = met;
+            }
+        }
+        None
+    }
+
+    /// Something that should bounce and was only stopped, because another sent it there within the step.
+    pub(super) fn stopped_short(&self, world: &World<'_>) -> Option<u32> {
+        let colliders = &world.rig.colliders.all;
+        let mut contacts = self.contacts.iter();
+        let stopped = contacts.find(|c| {
             c.colliders.iter().any(|k| colliders[*k as usize].material.bounce > 0.0)
                 && c.spots(&self.points).iter().any(|s| {
                     let [a, b] = c.bodies.map(|b| self.bodies[b as usize].per_mass);
                     s.wanted.met.is_none() && s.impulse * (a + b) * world.h > BOUNCES * c.size
                 })
-        })
+        });
+        stopped.map(|c| self.simulated(c.bodies))
     }
 
     /// Whether contacts have bent the way of a body so far that it may meet something else.
     pub(super) fn strayed(&self) -> bool {
-        self.bodies
-            .iter()
-            .zip(&self.sizes)
-            .any(|(body, size)| (body.end.position - body.looked).length() > STRAYS * size)
+        self.active.iter().any(|&b| {
+            let (body, size) = (&self.bodies[b as usize], self.carriers.sizes[b as usize]);
+            (body.end.position - body.looked).length() > STRAYS * size
+        })
     }
 
     /// Writes where bodies ended.
-    pub(super) fn arrive(&mut self, state: &mut State, (from, to): (f64, f64), h: f64) {
-        for (i, s) in state.solids.iter_mut().enumerate() {
-            let body = &self.bodies[i];
+    pub(super) fn arrive(
+        &mut self,
+        state: &mut State,
+        cluster: &Cluster<'_>,
+        (from, to): (f64, f64),
+        h: f64,
+    ) {
+        for &i in cluster.solids {
+            let i = i as usize;
+            let (s, body) = (&mut state.solids[i], &self.bodies[i]);
             if body.jointed || body.end == body.to && self.twists[i] == DVec3::ZERO {
                 continue;
             }
@@ -242,9 +278,7 @@ impl Touch {
                 s.momentum += self.twists[i] * body.held + self.spares[i];
             }
         }
-        for (parted, over) in state.parted.iter_mut().zip(&self.overlaps) {
-            *parted |= !over;
-        }
+        self.part_ways(state);
         self.strike(state, (from, to));
         state.touched.clear();
         for c in &self.contacts {
@@ -255,8 +289,11 @@ impl Touch {
                 }
                 let (rub, twist) = if first { (c.rub, c.twist) } else { (DVec3::ZERO, 0.0) };
                 first = false;
+                let nth =
+                    state.touched.last().filter(|t| t.colliders == c.colliders).map_or(0, |t| t.nth + 1);
                 state.touched.push(Touched {
                     colliders: c.colliders,
+                    nth,
                     place: spot.at.first,
                     point: spot.point,
                     normal: c.axes[0],
@@ -269,23 +306,22 @@ impl Touch {
     }
 
     /// Has joints take the contacts' impulses as forces throughout the step.
-    pub(super) fn hand_over(&self, constraints: &mut Constraints, h: f64) {
+    pub(super) fn hand_over(&self, linkages: &mut Linkages, h: f64) {
         for c in &self.contacts {
             for (e, sign) in [(0, -1.0), (1, 1.0)] {
                 let number = c.bodies[e] as usize;
                 if !self.jointed.get(number).is_some_and(|j| *j) {
                     continue;
                 }
-                let (force, torque) = &mut constraints.pushes[number];
                 let scale = sign / h;
-                *force += c.rub * scale;
-                *torque += (c.levers[e].cross(c.rub) + c.axes[0] * c.twist + c.roll) * scale;
+                let mut force = c.rub * scale;
+                let mut torque = (c.levers[e].cross(c.rub) + c.axes[0] * c.twist + c.roll) * scale;
                 for spot in c.spots(&self.points) {
                     let normal = c.axes[0] * (spot.impulse * scale);
-                    *force += normal;
-                    *torque += spot.levers[e].cross(normal);
+                    force += normal;
+                    torque += spot.levers[e].cross(normal);
                 }
-                constraints.pushed = true;
+                linkages.push(number, force, torque);
             }
         }
     }

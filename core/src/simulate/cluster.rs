@@ -1,0 +1,359 @@
+//! Clusters: what may meet in a step, and what is held together, is stepped together; everything else apart from it. So
+//! no object's digits depend on what happens elsewhere, a hard blow halves the step of those concerned only, what lies
+//! still costs nothing, and clusters run on several threads.
+//!
+//! Where things will be in a step is guessed from how they move. A cluster whose members went beyond that is looked at
+//! afterwards: if it came near another, the two are one, and that one takes the step again.
+
+use super::carriers::{Carriers, bounds};
+use super::islands::Islands;
+use super::linkage::Linkages;
+use super::{State, Touched};
+use crate::contact::{Bounds, Sweep};
+use crate::dynamics::top;
+use crate::joint::End;
+use crate::rig::{Frame, Rig};
+use glam::DVec3;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// What is stepped together. Numbers of the rig, in order: parents before children.
+#[derive(Clone, Copy, Debug)]
+pub struct Cluster<'a> {
+    /// Its solids.
+    pub solids: &'a [u32],
+    /// Its joints, and the linkages they make.
+    pub joints: &'a [u32],
+    pub linkages: &'a [u32],
+    /// Colliders that may meet, the lower number first.
+    pub pairs: &'a [(u32, u32)],
+    /// Where each collider is thought to be.
+    pub guesses: &'a [Bounds],
+}
+
+/// The clusters of a step.
+#[derive(Clone, Debug)]
+pub struct Clusters {
+    carriers: Option<Arc<Carriers>>,
+    /// What is together in every step.
+    fixed: Islands,
+    /// Which solids are in some linkage, or frame another.
+    bound: Vec<bool>,
+    /// A solid of each linkage.
+    linkage_firsts: Vec<u32>,
+    islands: Islands,
+    guesses: Vec<Bounds>,
+    /// Generous boxes that the guesses are inside of, and the pairs of those that overlap: they last for some steps.
+    roomy: Vec<Bounds>,
+    nearby: Vec<(u32, u32)>,
+    sweep: Sweep,
+    /// Cluster of each solid, and in the round before.
+    of: Vec<u32>,
+    of_before: Vec<u32>,
+    sizes_before: Vec<u32>,
+    number: Vec<u32>,
+    solids: Sorted<u32>,
+    joints: Sorted<u32>,
+    linkages: Sorted<u32>,
+    pairs: Sorted<(u32, u32)>,
+    touched: Sorted<Touched>,
+}
+
+/// Things by cluster.
+#[derive(Clone, Debug)]
+struct Sorted<T> {
+    all: Vec<T>,
+    first: Vec<u32>,
+    next: Vec<u32>,
+}
+
+impl<T: Copy> Sorted<T> {
+    fn with_capacity(things: usize, clusters: usize) -> Sorted<T> {
+        let numbers = || Vec::with_capacity(clusters + 1);
+        Sorted { all: Vec::with_capacity(things), first: numbers(), next: numbers() }
+    }
+
+    /// Sorts `things` into `clusters` by `of`, otherwise in the order they have.
+    fn sort<I: Iterator<Item = T> + Clone>(&mut self, things: I, clusters: usize, of: impl Fn(&T) -> u32) {
+        self.first.clear();
+        self.first.resize(clusters + 1, 0);
+        self.all.clear();
+        let mut some = None;
+        for t in things.clone() {
+            self.first[of(&t) as usize + 1] += 1;
+            some = Some(t);
+        }
+        let Some(some) = some else { return };
+        for c in 0..clusters {
+            self.first[c + 1] += self.first[c];
+        }
+        self.next.clear();
+        self.next.extend_from_slice(&self.first[..clusters]);
+        self.all.resize(self.first[clusters] as usize, some);
+        for t in things {
+            let at = &mut self.next[of(&t) as usize];
+            self.all[*at as usize] = t;
+            *at += 1;
+        }
+    }
+
+    fn of(&self, cluster: usize) -> &[T] {
+        &self.all[self.range(cluster)]
+    }
+
+    fn range(&self, cluster: usize) -> Range<usize> {
+        self.first[cluster] as usize..self.first[cluster + 1] as usize
+    }
+}
+
+/// Boxes reach beyond the shapes by this share of their extent: what comes so near may be made to touch by others.
+pub const NEAR: f64 = 0.1;
+
+/// Generous boxes, by this share more.
+const ROOM: f64 = 0.15;
+
+impl Clusters {
+    /// Room for a rig's clusters.
+    pub fn new(rig: &Rig, linkages: &Linkages, carriers: Option<Arc<Carriers>>) -> Clusters {
+        let solids = rig.solids.len();
+        let mut fixed = Islands::default();
+        fixed.begin(solids);
+        let mut bound = vec![false; solids];
+        for i in linkages.all.iter().flat_map(|l| &l.solids) {
+            bound[*i as usize] = true;
+        }
+        for linkage in &linkages.all {
+            linkage.solids.iter().for_each(|s| fixed.join(linkage.solids[0], *s));
+        }
+        for (i, solid) in rig.solids.iter().enumerate() {
+            for frame in [solid.frame, solid.hold.1] {
+                if let Frame::Solid(s) = frame {
+                    fixed.join(i as u32, s as u32);
+                    (bound[i], bound[s]) = (true, true);
+                }
+            }
+        }
+        for wait in &rig.waits {
+            let [a, b] = [wait.waiting, wait.awaited].map(|t| rig.trackers[t].solid);
+            fixed.join(a as u32, b as u32);
+            (bound[a], bound[b]) = (true, true);
+        }
+        let colliders = if carriers.is_some() { rig.colliders.all.len() } else { 0 };
+        let numbers = || Vec::with_capacity(solids);
+        Clusters {
+            carriers,
+            islands: fixed.clone(),
+            fixed,
+            bound,
+            linkage_firsts: linkages.all.iter().map(|l| l.solids[0]).collect(),
+            guesses: Vec::with_capacity(colliders),
+            roomy: Vec::with_capacity(colliders),
+            nearby: Vec::with_capacity(4 * colliders),
+            sweep: Sweep::with_capacity(colliders),
+            of: numbers(),
+            of_before: numbers(),
+            sizes_before: numbers(),
+            number: numbers(),
+            solids: Sorted::with_capacity(solids, solids),
+            joints: Sorted::with_capacity(rig.joints.len(), solids),
+            linkages: Sorted::with_capacity(linkages.all.len(), solids),
+            pairs: Sorted::with_capacity(4 * colliders, solids),
+            touched: Sorted::with_capacity(8 * colliders, solids),
+        }
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.solids.first.len().saturating_sub(1)
+    }
+
+    /// One of them.
+    pub fn get(&self, cluster: usize) -> Cluster<'_> {
+        Cluster {
+            solids: self.solids.of(cluster),
+            joints: self.joints.of(cluster),
+            linkages: self.linkages.of(cluster),
+            pairs: self.pairs.of(cluster),
+            guesses: &self.guesses,
+        }
+    }
+
+    /// The contacts that its members had in the step before.
+    pub fn touched(&self, cluster: usize) -> &[Touched] {
+        self.touched.of(cluster)
+    }
+
+    /// The cluster of a collider's body; `None` for what is not simulated.
+    pub fn of_collider(&self, collider: u32) -> Option<u32> {
+        let carriers = self.carriers.as_ref()?;
+        let body = carriers.body_of[collider as usize];
+        (body < carriers.solids).then(|| self.of[body as usize])
+    }
+
+    /// The cluster of a solid.
+    pub fn of_solid(&self, solid: u32) -> usize {
+        self.of[solid as usize] as usize
+    }
+
+    /// A measure of what a step of it takes.
+    pub fn cost(&self, cluster: usize) -> usize {
+        let of = self.get(cluster);
+        of.solids.len() + 4 * of.pairs.len() + 8 * of.joints.len()
+    }
+
+    /// Finds the clusters for a step of `dt`, `h` in physical time. With `one`, all is in one.
+    pub fn find(&mut self, rig: &Rig, state: &State, dt: f64, h: f64, one: bool) {
+        if let Some(carriers) = self.carriers.clone() {
+            self.guess(rig, state, &carriers, dt, h);
+            self.look_around(rig, &carriers);
+        }
+        self.part(rig, state, one);
+    }
+
+    /// Takes note of where colliders really went; whether some came near another cluster there. Then the clusters are
+    /// found anew, and [`Self::is_new`] tells those which take the step from its start.
+    pub fn merge(&mut self, rig: &Rig, state: &State, went: &[(u32, Bounds)]) -> bool {
+        let Some(carriers) = self.carriers.clone() else { return false };
+        for (c, bounds) in went {
+            self.guesses[*c as usize] = self.guesses[*c as usize].with(bounds);
+        }
+        let met = went.iter().any(|(c, _)| {
+            let (own, guess) = (self.of_collider(*c), self.guesses[*c as usize]);
+            (0..self.guesses.len() as u32).any(|d| {
+                self.of_collider(d).is_some_and(|of| Some(of) != own)
+                    && guess.meets(&self.guesses[d as usize])
+                    && carriers.may_touch(rig, *c.min(&d), *c.max(&d))
+            })
+        });
+        if met {
+            self.of_before.clone_from(&self.of);
+            self.sizes_before.clear();
+            self.sizes_before.extend(self.solids.first.windows(2).map(|w| w[1] - w[0]));
+            self.look_around(rig, &carriers);
+            self.part(rig, state, false);
+        }
+        met
+    }
+
+    /// Whether a cluster has other members than before clusters were merged.
+    pub fn is_new(&self, cluster: usize) -> bool {
+        let solids = self.solids.of(cluster);
+        let Some(&first) = solids.first() else { return false };
+        let before = self.of_before[first as usize];
+        self.sizes_before[before as usize] as usize != solids.len()
+            || solids.iter().any(|s| self.of_before[*s as usize] != before)
+    }
+
+    /// Guesses where the colliders will be.
+    fn guess(&mut self, rig: &Rig, state: &State, carriers: &Carriers, dt: f64, h: f64) {
+        self.guesses.clear();
+        let gravity = rig.world.gravity.length() * rig.world.gravity_scale.at(state.time).abs();
+        for (c, collider) in rig.colliders.all.iter().enumerate() {
+            let body = carriers.body_of[c] as usize;
+            let around = |at: &crate::scene::Placement| bounds(&collider.geometry, &at.then(&collider.place));
+            let near = 0.5 * NEAR * collider.size;
+            self.guesses.push(if let Some(s) = state.solids.get(body) {
+                let solid = &rig.solids[body];
+                let now = around(&s.placement());
+                let way = s.velocity * h;
+                let swept =
+                    Bounds { low: now.low + way.min(DVec3::ZERO), high: now.high + way.max(DVec3::ZERO) };
+                let change = match s.force.step_before > 0.0 {
+                    true => {
+                        let gain = (s.velocity - s.force.momentum_before / solid.mass).length();
+                        gain / s.force.step_before * h * h
+                    }
+                    false => 0.0,
+                };
+                let spin = top::angular_velocity(s.orientation, s.momentum, solid.per_inertia).length();
+                let turn = (spin * h).min(2.0) * carriers.radii[c];
+                swept.loosened(near + turn + change + gravity * h * h)
+            } else if let Some(&path) = carriers.keyed.get(body - state.solids.len()) {
+                let path = &rig.paths[path];
+                let both =
+                    around(&path.placement(state.time)).with(&around(&path.placement(state.time + dt)));
+                both.loosened(near)
+            } else {
+                around(&crate::scene::Placement::IDENTITY).loosened(near)
+            });
+        }
+    }
+
+    /// Finds which colliders are near each other, if some have left the room they had.
+    fn look_around(&mut self, rig: &Rig, carriers: &Carriers) {
+        let same = self.roomy.len() == self.guesses.len();
+        if same && self.roomy.iter().zip(&self.guesses).all(|(r, g)| r.holds(g)) {
+            return;
+        }
+        self.roomy.clear();
+        for (guess, collider) in self.guesses.iter().zip(&rig.colliders.all) {
+            self.roomy.push(guess.loosened(ROOM * collider.size));
+        }
+        self.sweep.pairs(&self.roomy, |a, b| carriers.may_touch(rig, a, b), &mut self.nearby);
+    }
+
+    /// Sorts everything into clusters.
+    fn part(&mut self, rig: &Rig, state: &State, one: bool) {
+        let solids = rig.solids.len();
+        self.islands.begin_as(&self.fixed);
+        self.number.clear();
+        self.number.resize(solids, LOOSE);
+        let Clusters { carriers, islands, number, guesses, .. } = self;
+        let meets = |(a, b): &(u32, u32)| guesses[*a as usize].meets(&guesses[*b as usize]);
+        let body = |c: u32| carriers.as_ref().map_or(0, |k| k.body_of[c as usize]);
+        let near = self.nearby.iter().copied().filter(|p| one || meets(p));
+        for (a, b) in near.clone().map(|(a, b)| (body(a), body(b))) {
+            let both = (a as usize) < solids && (b as usize) < solids;
+            if both {
+                islands.join(a, b);
+            }
+        }
+        // What neither meets nor is held by anything is in the first cluster: nothing of it matters to others.
+        for (a, b) in near.clone().map(|(a, b)| (body(a), body(b))) {
+            for solid in [a, b].into_iter().filter(|s| (*s as usize) < solids) {
+                number[islands.of(solid) as usize] = TAKEN;
+            }
+        }
+        for i in 0..solids {
+            if self.bound[i] {
+                number[islands.of(i as u32) as usize] = TAKEN;
+            }
+        }
+        let mut count = u32::from(one || (0..solids as u32).any(|i| number[islands.of(i) as usize] == LOOSE));
+        self.of.clear();
+        for i in 0..solids as u32 {
+            let root = islands.of(i) as usize;
+            if number[root] == LOOSE || one {
+                number[root] = 0;
+            } else if number[root] == TAKEN {
+                number[root] = count;
+                count += 1;
+            }
+            self.of.push(number[root]);
+        }
+        let count = count as usize;
+        let of = &self.of;
+        let dynamic = |(a, b): (u32, u32)| if (a as usize) < solids { a } else { b };
+        self.solids.sort(0..solids as u32, count, |s| of[*s as usize]);
+        self.pairs.sort(near, count, |p| of[dynamic((body(p.0), body(p.1))) as usize]);
+        let solid_of = |j: u32| {
+            rig.joints[j as usize].ends.iter().find_map(|e| match e {
+                End::Solid(s) => Some(*s),
+                _ => None,
+            })
+        };
+        let joints = (0..rig.joints.len() as u32).filter(|j| solid_of(*j).is_some());
+        self.joints.sort(joints, count, |j| of[solid_of(*j).unwrap_or(0)]);
+        let firsts = &self.linkage_firsts;
+        self.linkages.sort(0..firsts.len() as u32, count, |k| of[firsts[*k as usize] as usize]);
+        if count > 1 {
+            self.touched.sort(state.touched.iter().copied(), count, |t| {
+                of[dynamic((body(t.colliders[0]), body(t.colliders[1]))) as usize]
+            });
+        }
+    }
+}
+
+/// A cluster that has no number yet: of one, or of several that are near each other or held.
+const LOOSE: u32 = u32::MAX - 1;
+const TAKEN: u32 = u32::MAX;

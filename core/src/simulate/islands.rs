@@ -1,0 +1,50 @@
+//! Islands: things that hang together, however indirectly.
+
+/// Which things hang together.
+#[derive(Clone, Debug, Default)]
+pub struct Islands {
+    root: Vec<u32>,
+}
+
+impl Islands {
+    /// Every one of so many things by itself.
+    pub fn begin(&mut self, things: usize) {
+        self.root.clear();
+        self.root.extend(0..things as u32);
+    }
+
+    /// These things by themselves; the others are not asked for until they are here, too.
+    pub fn begin_with(&mut self, things: &[u32]) {
+        for &t in things {
+            if self.root.len() <= t as usize {
+                self.root.resize(t as usize + 1, 0);
+            }
+            self.root[t as usize] = t;
+        }
+    }
+
+    /// As others hang together.
+    pub fn begin_as(&mut self, others: &Islands) {
+        self.root.clone_from(&others.root);
+    }
+
+    /// The lowest number of those that hang together with one.
+    pub fn of(&mut self, thing: u32) -> u32 {
+        let mut root = thing;
+        while self.root[root as usize] != root {
+            root = self.root[root as usize];
+        }
+        // Shorter next time.
+        let mut at = thing;
+        while self.root[at as usize] != root {
+            at = std::mem::replace(&mut self.root[at as usize], root);
+        }
+        root
+    }
+
+    /// Two hang together.
+    pub fn join(&mut self, a: u32, b: u32) {
+        let (a, b) = (self.of(a), self.of(b));
+        self.root[a.max(b) as usize] = a.min(b);
+    }
+}

@@ -1,0 +1,299 @@
+//! Bodies that joints hold together, apart from all others: each linkage is solved by itself, so that what one does has no
+//! effect on the digits of another, and several at a time.
+
+use super::State;
+use super::constrain::{Constraints, Yield, constrain};
+use super::state::at_start;
+use crate::joint::{End, Kind};
+use crate::rig::{Colliders, Drive, Rig};
+use crate::setup::Parts;
+use glam::DVec3;
+use std::time::Duration;
+
+/// All linkages of a rig.
+#[derive(Clone, Debug, Default)]
+pub struct Linkages {
+    pub all: Vec<Linkage>,
+    /// Of each solid: its linkage and its number there.
+    of: Vec<Option<(u32, u32)>>,
+    /// Which solids have joints, and which an actuator that turns them against their parents.
+    jointed: Vec<bool>,
+    posed: Vec<bool>,
+    /// How far each joint was open after the last step: scene units and rad.
+    open: Vec<(f64, f64)>,
+}
+
+/// One linkage.
+#[derive(Clone, Debug)]
+pub struct Linkage {
+    /// Its part of the rig, and a state to match; `None` for a rig that has no other linkage: then it is the whole.
+    part: Option<(Rig, State, Vec<Drive>)>,
+    /// Its solids and joints, by their numbers in the rig, in order.
+    pub solids: Vec<u32>,
+    joints: Vec<u32>,
+    targets: Vec<u32>,
+    constraints: Constraints,
+}
+
+/// Parts of a rig that only joints connect: which linkage each solid and each joint is of.
+fn connected(rig: &Rig) -> (Vec<Option<u32>>, Vec<Option<u32>>, usize) {
+    let mut islands = super::islands::Islands::default();
+    islands.begin(rig.solids.len());
+    let solids_of = |j: usize| {
+        rig.joints[j].ends.iter().filter_map(|e| match e {
+            End::Solid(s) => Some(*s as u32),
+            _ => None,
+        })
+    };
+    for j in 0..rig.joints.len() {
+        if let [a, b] = solids_of(j).collect::<Vec<_>>()[..] {
+            islands.join(a, b);
+        }
+        // Rows between a body and its parent.
+        if let (Kind::Pose(s), Some(a)) = (&rig.joints[j].kind, solids_of(j).next()) {
+            islands.join(a, *s as u32);
+        }
+    }
+    for (i, solid) in rig.solids.iter().enumerate() {
+        // What is carried goes along when its carrier is put elsewhere.
+        if let (false, crate::rig::Frame::Solid(s)) = (solid.simulate == Parts::Both, solid.hold.1) {
+            islands.join(i as u32, s as u32);
+        }
+    }
+    let mut number = vec![None; rig.solids.len()];
+    let mut count = 0;
+    let joints = (0..rig.joints.len())
+        .map(|j| {
+            let root = islands.of(solids_of(j).next()?) as usize;
+            Some(*number[root].get_or_insert_with(|| {
+                count += 1;
+                count as u32 - 1
+            }))
+        })
+        .collect();
+    let solids = (0..rig.solids.len()).map(|i| number[islands.of(i as u32) as usize]).collect();
+    (solids, joints, count)
+}
+
+impl Linkages {
+    /// Room for a rig's joints.
+    pub fn new(rig: &Rig) -> Linkages {
+        let (solids, joints, count) = connected(rig);
+        let mut of = vec![None; rig.solids.len()];
+        let (mut jointed, mut posed) = (vec![false; rig.solids.len()], vec![false; rig.solids.len()]);
+        for joint in &rig.joints {
+            if let Kind::Pose(s) = joint.kind {
+                posed[s] = true;
+            }
+            for end in joint.ends {
+                if let End::Solid(s) = end {
+                    jointed[s] = true;
+                }
+            }
+        }
+        let those = |all: &[Option<u32>], k: usize| -> Vec<u32> {
+            (0..all.len() as u32).filter(|i| all[*i as usize] == Some(k as u32)).collect()
+        };
+        let all = (0..count)
+            .map(|k| {
+                let (solids, joints) = (those(&solids, k), those(&joints, k));
+                let whole = count == 1;
+                for (n, s) in solids.iter().enumerate() {
+                    of[*s as usize] = Some((k as u32, if whole { *s } else { n as u32 }));
+                }
+                Linkage::new(rig, solids, joints, whole)
+            })
+            .collect();
+        Linkages { all, of, jointed, posed, open: vec![(0.0, 0.0); rig.joints.len()] }
+    }
+
+    /// Whether a body has joints.
+    #[inline]
+    pub fn holds(&self, solid: usize) -> bool {
+        self.jointed[solid]
+    }
+
+    /// Whether a body's actuator turns it against its parent.
+    #[inline]
+    pub fn poses(&self, solid: usize) -> bool {
+        self.posed[solid]
+    }
+
+    /// How far each joint was open after the last step.
+    pub fn open(&self) -> &[(f64, f64)] {
+        &self.open
+    }
+
+    /// They are open by so much now.
+    pub fn note_open(&mut self, open: &[(f64, f64)]) {
+        self.open.copy_from_slice(open);
+    }
+
+    /// What joints of one are open after the last step.
+    pub fn copy_open(&mut self, k: u32, other: &Linkages) {
+        for j in &self.all[k as usize].joints {
+            self.open[*j as usize] = other.open[*j as usize];
+        }
+    }
+
+    /// Rounds of closing that the last step took, at most.
+    pub fn rounds(&self) -> usize {
+        self.all.iter().map(|l| l.constraints.clock.rounds()).max().unwrap_or(0)
+    }
+
+    /// Has steps with a time limit ask `now` for the time.
+    pub fn ask_time(&mut self, now: fn() -> Duration) {
+        self.all.iter_mut().for_each(|l| l.constraints.clock.ask(now));
+    }
+
+    /// Adds a force and a torque on a body throughout the step.
+    #[inline]
+    pub fn push(&mut self, solid: usize, force: DVec3, torque: DVec3) {
+        if let Some((k, n)) = self.of[solid] {
+            self.all[k as usize].constraints.push(n as usize, force, torque);
+        }
+    }
+
+    /// Remembers where the bodies of one are before they move.
+    pub fn begin(&mut self, k: u32, state: &State) {
+        let Linkage { part, solids, constraints, .. } = &mut self.all[k as usize];
+        match part {
+            None => constraints.begin(state),
+            Some((_, own, _)) => {
+                own.solids.clear();
+                own.solids.extend(solids.iter().map(|s| state.solids[*s as usize]));
+                constraints.begin(own);
+            }
+        }
+    }
+
+    /// Puts the bodies of one, which have moved freely for `h` seconds to scene time `to`, together. Whether that worked;
+    /// with `whatever` it takes, it does unless its joints contradict each other.
+    #[allow(clippy::too_many_arguments)]
+    pub fn close(
+        &mut self,
+        k: u32,
+        rig: &Rig,
+        state: &mut State,
+        (drives, yields): (&[Drive], &[Yield]),
+        (from, to): (f64, f64),
+        h: f64,
+        whatever: bool,
+    ) -> bool {
+        let Linkage { part, solids, joints, targets, constraints } = &mut self.all[k as usize];
+        let Some((own_rig, own, own_drives)) = part else {
+            constraints.yields.copy_from_slice(yields);
+            let closed = constrain(constraints, rig, state, drives, (from, to), h, whatever);
+            self.open.copy_from_slice(constraints.open());
+            return closed;
+        };
+        own.time = state.time;
+        own_rig.hands.clone_from(&rig.hands);
+        for (n, s) in solids.iter().enumerate() {
+            let s = *s as usize;
+            own.solids[n] = state.solids[s];
+            own_drives[n] = drives[s];
+            constraints.yields[n] = yields[s];
+        }
+        own.targets.iter_mut().zip(&*targets).for_each(|(t, g)| *t = state.targets[*g as usize]);
+        own.joints.iter_mut().zip(&*joints).for_each(|(j, g)| *j = state.joints[*g as usize]);
+        let closed = constrain(constraints, own_rig, own, own_drives, (from, to), h, whatever);
+        own.solids.iter().zip(&*solids).for_each(|(s, g)| state.solids[*g as usize] = *s);
+        own.joints.iter().zip(&*joints).for_each(|(j, g)| state.joints[*g as usize] = *j);
+        for (open, g) in constraints.open().iter().zip(&*joints) {
+            self.open[*g as usize] = *open;
+        }
+        closed
+    }
+
+    /// Closes the joints of one again, after its bodies were moved a little: places only.
+    pub fn close_places(&mut self, k: u32, rig: &Rig, state: &mut State) {
+        let Linkage { part, solids, constraints, .. } = &mut self.all[k as usize];
+        let Some((own_rig, own, _)) = part else {
+            constraints.close_places(rig, state);
+            return;
+        };
+        own.solids.iter_mut().zip(&*solids).for_each(|(s, g)| *s = state.solids[*g as usize]);
+        constraints.close_places(own_rig, own);
+        own.solids.iter().zip(&*solids).for_each(|(s, g)| state.solids[*g as usize] = *s);
+    }
+
+    /// Puts all together where they stand, without any motion.
+    pub fn assemble(&mut self, rig: &Rig, state: &mut State) {
+        for Linkage { part, solids, constraints, .. } in &mut self.all {
+            match part {
+                None => constraints.put_state_together(rig, state),
+                Some((own_rig, own, _)) => {
+                    own.time = state.time;
+                    own.solids.iter_mut().zip(&*solids).for_each(|(s, g)| *s = state.solids[*g as usize]);
+                    constraints.put_state_together(own_rig, own);
+                    own.solids.iter().zip(&*solids).for_each(|(s, g)| state.solids[*g as usize] = *s);
+                }
+            }
+        }
+    }
+}
+
+impl Linkage {
+    fn new(rig: &Rig, solids: Vec<u32>, joints: Vec<u32>, whole: bool) -> Linkage {
+        if whole {
+            let constraints = Constraints::new(rig);
+            return Linkage { part: None, solids, joints, targets: Vec::new(), constraints };
+        }
+        let number = |s: usize| solids.binary_search(&(s as u32)).ok();
+        let mut part = Rig {
+            solids: solids.iter().map(|s| rig.solids[*s as usize].clone()).collect(),
+            paths: rig.paths.clone(),
+            trackers: Vec::new(),
+            waits: Vec::new(),
+            joints: joints.iter().map(|j| rig.joints[*j as usize].clone()).collect(),
+            colliders: Colliders::default(),
+            hands: rig.hands.clone(),
+            groups: rig.groups.clone(),
+            world: rig.world.clone(),
+            range: rig.range,
+            // Of a step's time, its share.
+            solver: crate::rig::Solver {
+                budget: rig.solver.budget.map(|b| b.mul_f64(joints.len() as f64 / rig.joints.len() as f64)),
+                ..rig.solver
+            },
+        };
+        for joint in &mut part.joints {
+            for end in &mut joint.ends {
+                if let End::Solid(s) = end {
+                    *end = End::Solid(number(*s).expect("joints are of one linkage"));
+                }
+            }
+            if let Kind::Pose(s) = &mut joint.kind {
+                *s = number(*s).expect("a body and its parent are of one linkage");
+            }
+        }
+        let mut targets = Vec::new();
+        for (n, solid) in part.solids.iter_mut().enumerate() {
+            // A target of position and orientation has one number for both.
+            let shared = solid.position_target == solid.rotation_target;
+            let mut take = |target: &mut Option<usize>| {
+                if let Some(t) = target {
+                    targets.push(*t as u32);
+                    part.trackers.push(crate::guide::Tracker { solid: n, ..rig.trackers[*t].clone() });
+                    *t = targets.len() - 1;
+                }
+            };
+            take(&mut solid.position_target);
+            match shared {
+                true => solid.rotation_target = solid.position_target,
+                false => take(&mut solid.rotation_target),
+            }
+            // Frames are other bodies', perhaps of no linkage: joints do not ask for them, but for what is held there.
+            for frame in [&mut solid.frame, &mut solid.hold.1] {
+                if let crate::rig::Frame::Solid(s) = frame {
+                    *frame = number(*s).map_or(crate::rig::Frame::World, crate::rig::Frame::Solid);
+                }
+            }
+        }
+        let constraints = Constraints::new(&part);
+        let state = at_start(&part);
+        let drives = (0..solids.len()).map(|n| part.drive(n, part.range.start())).collect();
+        Linkage { part: Some((part, state, drives)), solids, joints, targets, constraints }
+    }
+}
