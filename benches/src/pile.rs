@@ -164,6 +164,7 @@ impl Pile {
         let mut setup = Setup::default();
         setup.world.gravity = [0.0, 0.0, -GRAVITY];
         setup.world.substeps = 1;
+        setup.world.solver.threads = Some(1);
         setup.bake.frames = Some([0.0, FRAMES as f64]);
         let mut add = |name: String, placement: Placement, body: Body| {
             let Placement { position: translation, rotation } = placement;

@@ -98,7 +98,7 @@ fn around(points: &[DVec3]) -> Option<Hull> {
     // The library asserts what rounding breaks.
     let found = std::panic::catch_unwind(|| try_convex_hull(points).ok()).ok().flatten();
     let whole = found.map(|(points, triangles)| Hull { points, triangles });
-    if let Some(whole) = whole.filter(|h| h.points.len() >= 4 && h.volume() > 0.0) {
+    if let Some(whole) = whole.filter(|h| h.points.len() >= 4 && h.volume() > 0.0 && h.thinnest() > 0.0) {
         return Some(whole);
     }
     let around = fit_box(points);

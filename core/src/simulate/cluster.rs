@@ -46,6 +46,9 @@ pub struct Clusters {
     /// Generous boxes that the guesses are inside of, and the pairs of those that overlap: they last for some steps.
     roomy: Vec<Bounds>,
     nearby: Vec<(u32, u32)>,
+    /// Those whose guesses overlap, and the solids that are in no cluster of one.
+    near: Vec<(u32, u32)>,
+    taken: Vec<bool>,
     sweep: Sweep,
     /// Cluster of each solid, and in the round before.
     of: Vec<u32>,
@@ -149,6 +152,8 @@ impl Clusters {
             guesses: Vec::with_capacity(colliders),
             roomy: Vec::with_capacity(colliders),
             nearby: Vec::with_capacity(4 * colliders),
+            near: Vec::with_capacity(4 * colliders),
+            taken: Vec::with_capacity(solids),
             sweep: Sweep::with_capacity(colliders),
             of: numbers(),
             of_before: numbers(),
@@ -301,22 +306,21 @@ impl Clusters {
         let Clusters { carriers, islands, number, guesses, .. } = self;
         let meets = |(a, b): &(u32, u32)| guesses[*a as usize].meets(&guesses[*b as usize]);
         let body = |c: u32| carriers.as_ref().map_or(0, |k| k.body_of[c as usize]);
-        let near = self.nearby.iter().copied().filter(|p| one || meets(p));
-        for (a, b) in near.clone().map(|(a, b)| (body(a), body(b))) {
-            let both = (a as usize) < solids && (b as usize) < solids;
-            if both {
-                islands.join(a, b);
+        self.near.clear();
+        self.near.extend(self.nearby.iter().filter(|p| one || meets(p)));
+        self.taken.clone_from(&self.bound);
+        for (a, b) in self.near.iter().map(|(a, b)| (body(*a) as usize, body(*b) as usize)) {
+            match (a < solids, b < solids) {
+                (true, true) => islands.join(a as u32, b as u32),
+                (true, false) => self.taken[a] = true,
+                _ => self.taken[b] = true,
             }
         }
         // What neither meets nor is held by anything is in the first cluster: nothing of it matters to others.
-        for (a, b) in near.clone().map(|(a, b)| (body(a), body(b))) {
-            for solid in [a, b].into_iter().filter(|s| (*s as usize) < solids) {
-                number[islands.of(solid) as usize] = TAKEN;
-            }
-        }
         for i in 0..solids {
-            if self.bound[i] {
-                number[islands.of(i as u32) as usize] = TAKEN;
+            let root = islands.of(i as u32) as usize;
+            if self.taken[i] || root != i {
+                number[root] = TAKEN;
             }
         }
         let mut count = u32::from(one || (0..solids as u32).any(|i| number[islands.of(i) as usize] == LOOSE));
@@ -335,7 +339,7 @@ impl Clusters {
         let of = &self.of;
         let dynamic = |(a, b): (u32, u32)| if (a as usize) < solids { a } else { b };
         self.solids.sort(0..solids as u32, count, |s| of[*s as usize]);
-        self.pairs.sort(near, count, |p| of[dynamic((body(p.0), body(p.1))) as usize]);
+        self.pairs.sort(self.near.iter().copied(), count, |p| of[dynamic((body(p.0), body(p.1))) as usize]);
         let solid_of = |j: u32| {
             rig.joints[j as usize].ends.iter().find_map(|e| match e {
                 End::Solid(s) => Some(*s),

@@ -18,7 +18,7 @@ const ENOUGH: f64 = 1e-4;
 /// Crowds are done with a little more after a few: the next step goes on.
 const MANY: usize = 400;
 const FEW: usize = 3;
-const LITTLE: f64 = 4e-4;
+const LITTLE: f64 = 2e-3;
 
 /// A step that leaves more than this share is too long.
 const TOO_DEEP: f64 = 0.02;
@@ -33,6 +33,7 @@ impl Touch {
     pub(super) fn push_apart(&mut self) -> Result<(), Cause> {
         for &b in &self.active {
             (self.spares[b as usize], self.stirred[b as usize]) = (DVec3::ZERO, 0);
+            self.bodies[b as usize].looked = self.bodies[b as usize].end.position;
         }
         self.ends_of.clear();
         self.ends_of.extend(self.contacts.iter().map(|c| c.bodies));

@@ -1,10 +1,10 @@
 //! Which contacts a step has: pairs whose ways come near each other, and the points at which they would meet.
 
 use super::body::Body;
-use super::contact::{Contact, Crossing, Spot};
+use super::contact::{Contact, Crossing};
 use super::soft::softness;
 use super::{Touch, World};
-use crate::contact::{Facing, MOST_POINTS, Manifold, Meeting, Point, near, pose};
+use crate::contact::{Facing, Manifold, Point, near, pose};
 use crate::rig::{Collider, Rig};
 use crate::scene::Placement;
 use crate::simulate::carriers::bounds;
@@ -162,7 +162,9 @@ impl Touch {
             1.0 => bodies[e].to,
             share => bodies[e].part_way(share),
         });
-        let placed = [0, 1].map(|e| at[e].then(&of[e].place));
+        let places = of.map(|c| c.place);
+        let placed =
+            [0, 1].map(|e| if places[e] == Placement::IDENTITY { at[e] } else { at[e].then(&places[e]) });
         let reach = NEAR * size + if moment > 0.0 { sweep(0) + sweep(1) } else { moved };
         self.found.clear();
         let first = (&of[0].geometry, &placed[0]);
@@ -177,8 +179,10 @@ impl Touch {
             return;
         }
         for manifold in &self.found {
-            let whole = in_bodies(manifold, of);
-            let mut kept = Kept::new(&whole);
+            // Most shapes are where their bodies are.
+            let turned = places.map(|p| p != Placement::IDENTITY);
+            let whole = if turned[0] || turned[1] { &in_bodies(manifold, of) } else { manifold };
+            let mut contact = None;
             for point in whole.points() {
                 let meet = |at: [&Placement; 2]| whole.meet(point, at[0], at[1]);
                 let mut before = meet([&bodies[0].from, &bodies[1].from]);
@@ -199,24 +203,39 @@ impl Touch {
                     let gaps = [before.gap, after.gap];
                     let struck = (struck && softness == 0.0).then_some(moment);
                     let ends = if struck.is_some() { [now.point; 2] } else { [before.point, after.point] };
-                    kept.add(point, now, Crossing { gaps, struck, rests: false }, ends);
+                    let first = self.points.len();
+                    contact
+                        .get_or_insert_with(|| {
+                            Contact::new(pair, numbers, of, whole.face(), now.normal, size, first)
+                        })
+                        .note(
+                            &mut self.points,
+                            point,
+                            bodies,
+                            &now,
+                            Crossing { gaps, struck, rests: false },
+                            ends,
+                        );
                 }
             }
-            self.contacts.extend(kept.contact(&mut self.points, pair, numbers, of, bodies, size));
+            self.contacts.extend(contact);
         }
         // Where they were found to end inside each other, too.
         let first = self.extras.partition_point(|e| e.0 < pair);
         for (_, whole) in self.extras[first..].iter().take_while(|e| e.0 == pair) {
-            let mut kept = Kept::new(whole);
+            let mut contact = None;
             for point in whole.points() {
-                let meet = |at: [&Placement; 2]| whole.meet(point, at[0], at[1]);
-                let before = meet([&bodies[0].from, &bodies[1].from]);
-                let after = meet([&bodies[0].to, &bodies[1].to]);
-                let gaps = [before.gap, after.gap];
-                let ends = [before.point, after.point];
-                kept.add(point, before, Crossing { gaps, struck: None, rests: false }, ends);
+                let before = whole.meet(point, &bodies[0].from, &bodies[1].from);
+                let after = whole.meet(point, &bodies[0].to, &bodies[1].to);
+                let when = Crossing { gaps: [before.gap, after.gap], struck: None, rests: false };
+                let first = self.points.len();
+                contact
+                    .get_or_insert_with(|| {
+                        Contact::new(pair, numbers, of, whole.face(), before.normal, size, first)
+                    })
+                    .note(&mut self.points, point, bodies, &before, when, [before.point, after.point]);
             }
-            self.contacts.extend(kept.contact(&mut self.points, pair, numbers, of, bodies, size));
+            self.contacts.extend(contact);
         }
         if softness > 0.0 {
             self.press(world, pair, softness);
@@ -281,51 +300,6 @@ const STALE: f64 = 0.02;
 
 /// An overlap that no contact knew of, as a share of the smaller thing.
 const MISSED: f64 = 1e-3;
-
-/// The points of a manifold that matter in a step.
-struct Kept {
-    manifold: Manifold,
-    now: [Meeting; MOST_POINTS],
-    when: [Crossing; MOST_POINTS],
-    ends: [[DVec3; 2]; MOST_POINTS],
-}
-
-impl Kept {
-    fn new(whole: &Manifold) -> Kept {
-        Kept {
-            manifold: Manifold::new(whole.normal, whole.facing),
-            now: [Meeting::default(); MOST_POINTS],
-            when: [Crossing::default(); MOST_POINTS],
-            ends: [[DVec3::ZERO; 2]; MOST_POINTS],
-        }
-    }
-
-    fn add(&mut self, point: &Point, now: Meeting, when: Crossing, ends: [DVec3; 2]) {
-        let k = self.manifold.points().len();
-        (self.now[k], self.when[k], self.ends[k]) = (now, when, ends);
-        self.manifold.push(*point);
-    }
-
-    fn contact(
-        self,
-        all: &mut Vec<Spot>,
-        pair: [u32; 2],
-        numbers: [u32; 2],
-        of: [&Collider; 2],
-        bodies: [&Body; 2],
-        size: f64,
-    ) -> Option<Contact> {
-        let count = self.manifold.points().len();
-        (count > 0).then(|| {
-            let (face, first) = (self.manifold.face(), all.len());
-            let mut contact = Contact::new(pair, numbers, of, face, self.now[0].normal, size, first);
-            for (p, point) in self.manifold.points().iter().enumerate() {
-                contact.note(all, point, bodies, &self.now[p], self.when[p], self.ends[p]);
-            }
-            contact
-        })
-    }
-}
 
 /// A manifold in the axes of the bodies instead of the shapes.
 fn in_bodies(manifold: &Manifold, of: [&Collider; 2]) -> Manifold {

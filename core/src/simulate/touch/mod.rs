@@ -104,7 +104,7 @@ pub struct Touch {
     /// A body that bounced once in this step and would do so again.
     bounced: Option<u32>,
     islands: Islands,
-    /// Contacts by island, and where each begins.
+    /// Contacts by island.
     order: Vec<(u32, u32)>,
     groups: Vec<Group>,
     rows: Vec<Row>,
@@ -313,7 +313,11 @@ pub fn touch(
             }
         }
     }
-    let outcome = t.push_apart();
+    let mut outcome = t.push_apart();
+    if outcome.is_ok() && !whatever && t.strayed() {
+        // What was pushed far may be inside something else now.
+        outcome = t.overlooks(&world).map_or(Ok(()), |b| Err(Cause::Overlap(b)));
+    }
     t.arrive(state, cluster, (from, to), h);
     t.rest(rig, state, &lane.before, cluster, h);
     t.hand_over(&mut lane.linkages, h);

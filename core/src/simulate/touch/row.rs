@@ -127,7 +127,7 @@ impl Group {
     }
 
     /// Adds impulses along a direction to the bodies.
-    #[inline]
+    #[inline(always)]
     fn push(
         &self,
         moved: &mut [Moved],
@@ -237,6 +237,7 @@ impl Group {
 }
 
 /// Visits all contacts; returns by how much velocities were off at most, and what impulses changed by, as a square.
+#[inline(always)]
 pub fn sweep(groups: &mut [Group], rows: &mut [Row], moved: &mut [Moved]) -> (f64, f64) {
     let (mut most, mut changed, mut at) = (0.0_f64, 0.0, 0);
     for group in groups.iter_mut() {
@@ -259,6 +260,7 @@ pub fn start(groups: &[Group], rows: &[Row], moved: &mut [Moved]) {
 
 /// Goes on along what earlier sweeps changed, `share` of it (Silcowitz, Niebe and Erleben 2010: Fletcher and Reeves'
 /// conjugate gradients with a sweep as the gradient). 0 begins anew.
+#[inline(always)]
 pub fn go_on(groups: &mut [Group], rows: &mut [Row], moved: &mut [Moved], share: f64) {
     let mut at = 0;
     for g in groups.iter_mut() {

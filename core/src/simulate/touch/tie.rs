@@ -163,21 +163,25 @@ pub fn start(ties: &[Tie], moved: &mut [Moved]) {
 }
 
 /// Visits all rows; returns by how much their rates were off at most.
+#[inline(always)]
 pub fn sweep(ties: &mut [Tie], moved: &mut [Moved]) -> f64 {
     ties.iter_mut().fold(0.0, |most, t| t.visit(moved).max(most))
 }
 
 /// Notes where a sweep begins.
+#[inline(always)]
 pub fn note(ties: &mut [Tie]) {
     ties.iter_mut().for_each(|t| t.last = t.impulse);
 }
 
 /// What sweeps change, as a square.
+#[inline(always)]
 pub fn changed(ties: &[Tie]) -> f64 {
     ties.iter().map(|t| (t.impulse - t.last) * (t.impulse - t.last)).sum()
 }
 
 /// Goes on along what earlier sweeps changed, see [`super::row::go_on`].
+#[inline(always)]
 pub fn go_on(ties: &mut [Tie], moved: &mut [Moved], share: f64) {
     for t in ties.iter_mut() {
         let more = share * t.along;
