@@ -2,10 +2,12 @@
 //! touched.
 
 mod contact;
+mod halving;
 mod report;
 mod touching;
 
 pub use contact::{Contact, Strike, contacts, strikes};
+pub use halving::{Halving, halvings};
 pub use report::{Follow, report};
 pub use touching::{Hardest, Point, Struck, Touch, Touching, points, touching};
 
@@ -13,7 +15,7 @@ use crate::rig::{Frame, Rig};
 use crate::rotation;
 use crate::scene::Placement;
 use crate::setup::Parts;
-use crate::simulate::State;
+use crate::simulate::{Halved, State};
 use glam::DVec3;
 
 /// Samples of a simulation, frame by frame; only ever appended to.
@@ -29,6 +31,7 @@ pub struct Motion {
     contacts: Vec<Contact>,
     contact_ends: Vec<usize>,
     strikes: Vec<Strike>,
+    halved: Vec<Halved>,
 }
 
 /// One body at one frame.
@@ -66,6 +69,7 @@ impl Motion {
             contacts: Vec::new(),
             contact_ends: Vec::with_capacity(frames),
             strikes: Vec::new(),
+            halved: Vec::new(),
         }
     }
 
@@ -90,6 +94,7 @@ impl Motion {
         }
         self.contacts.extend(contacts(rig, state));
         self.contact_ends.push(self.contacts.len());
+        self.halved.extend_from_slice(&state.halved);
         let from = self.strikes.len();
         self.strikes.extend(strikes(rig, state));
         // Pairs that struck in one step come in the order of the pairs.
@@ -188,7 +193,7 @@ impl Seen {
         let body = &rig.solids[solid];
         let own = rig.paths[body.hold.0].placement(state.time);
         let simulated = state.solids[solid].placement();
-        let blend = rig.blend(solid, state.time);
+        let blend = rig.blend(solid, state.time) * state.released[solid].share;
         let mix = |keys: &Placement, physics: &Placement| Placement {
             position: keys.position.lerp(physics.position, blend),
             rotation: rotation::slerp(keys.rotation, physics.rotation, blend),

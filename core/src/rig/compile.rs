@@ -45,6 +45,7 @@ pub fn compile(scene: &Scene, setup: &Setup, clip: Option<&Clip>) -> Result<Comp
         children: scene.children(),
         names: scene.by_name(),
         start: range.start(),
+        frames_per_second: range.frames_per_second,
         mpu: setup.world.metres_per_unit,
         paths: Vec::new(),
         trackers: Vec::new(),
@@ -161,6 +162,7 @@ pub(super) struct Compiler<'a> {
     pub(super) children: Vec<Vec<usize>>,
     pub(super) names: HashMap<&'a str, Vec<usize>>,
     pub(super) start: f64,
+    pub(super) frames_per_second: f64,
     pub(super) mpu: f64,
     pub(super) paths: Vec<Path>,
     pub(super) trackers: Vec<Tracker>,
@@ -355,6 +357,7 @@ impl Compiler<'_> {
             keyed: false,
             start,
             start_balanced: body.actuator.resolve().start_balanced,
+            release: self.release(body, &place)?,
         });
         self.solid_of_node.insert(node, solid);
         self.notes.push(how);

@@ -9,6 +9,7 @@ mod hand;
 mod joints;
 mod mass;
 mod range;
+mod release;
 mod settings;
 mod touch;
 
@@ -17,6 +18,7 @@ pub use compile::{Compiled, compile, resolve_node};
 pub use hand::Hand;
 pub use joints::solver;
 pub use range::{Range, frame_rate, range};
+pub use release::Release;
 pub use settings::{Drive, GroupFactors, Setting, Settings, Value};
 pub use touch::ColliderNote;
 
@@ -94,6 +96,8 @@ pub struct Solid {
     pub start: (DVec3, DVec3),
     /// Whether gravity is made up for from the first step.
     pub start_balanced: bool,
+    /// Keyed until physics takes over.
+    pub release: Option<Release>,
 }
 
 /// What a path is relative to.

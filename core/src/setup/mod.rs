@@ -10,6 +10,7 @@ mod joint;
 mod keyable;
 mod preset;
 mod read;
+mod release;
 mod shape;
 mod solver;
 pub(crate) mod through;
@@ -20,6 +21,7 @@ pub use joint::{At, Direction, Give, Joint, JointFrame, JointKind, Swing};
 pub use keyable::{Between, Keyable, Keys};
 pub use preset::{Preset, Resolved};
 pub use read::{SetupError, from_json, nearest, schema, to_json};
+pub use release::Release;
 pub use shape::{Part, Shape};
 pub use solver::{Solver, Tier};
 
@@ -247,6 +249,9 @@ pub struct Body {
     /// How it touches others.
     #[serde(default, skip_serializing_if = "Contact::is_default")]
     pub contact: Contact,
+    /// Keyed until physics takes over. Default: physics has it from the first frame.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub release: Option<Release>,
 }
 
 impl Body {
@@ -267,6 +272,7 @@ impl Body {
             actuator: Actuator::default(),
             groups: Vec::new(),
             contact: Contact::default(),
+            release: None,
         }
     }
 }

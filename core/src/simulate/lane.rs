@@ -84,6 +84,7 @@ fn copy(rig: &Rig, from: &State, to: &mut State, cluster: &Cluster<'_>, solids: 
         }
         to.still[i] = from.still[i];
         to.pace[i] = from.pace[i];
+        to.released[i] = from.released[i];
         for t in [rig.solids[i].position_target, rig.solids[i].rotation_target].into_iter().flatten() {
             to.targets[t] = from.targets[t];
         }
@@ -115,6 +116,7 @@ impl Workspace {
         self.start.joints.clone_from(&state.joints);
         self.start.still.clone_from(&state.still);
         self.start.pace.clone_from(&state.pace);
+        self.start.released.clone_from(&state.released);
         self.start.parted.clone_from(&state.parted);
         std::mem::swap(&mut self.start.touched, &mut state.touched);
         let (strikes, halved) = (state.strikes.len(), state.halved.len());

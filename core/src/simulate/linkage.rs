@@ -113,6 +113,11 @@ impl Linkages {
         self.jointed[solid]
     }
 
+    /// The linkage of a body.
+    pub fn of(&self, solid: usize) -> Option<u32> {
+        self.of[solid].map(|(k, _)| k)
+    }
+
     /// Whether a body's actuator turns it against its parent.
     #[inline]
     pub fn poses(&self, solid: usize) -> bool {

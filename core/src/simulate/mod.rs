@@ -8,6 +8,7 @@ mod drag;
 mod islands;
 mod lane;
 mod linkage;
+mod release;
 mod session;
 mod state;
 mod step;
@@ -17,6 +18,7 @@ mod touch;
 
 pub use constrain::Pulled;
 pub use drag::{Drag, DragError, Grip, Point};
+pub use release::Released;
 pub use session::{End, Session, run};
 pub use state::{Cause, Halved, JointState, Pace, SolidState, State, TargetState, Workspace};
 pub use step::step;

@@ -5,6 +5,7 @@ use super::cluster::Clusters;
 use super::constrain::Constraints;
 use super::lane::Lane;
 use super::linkage::Linkages;
+use super::release::Released;
 use crate::actuator::Memory;
 use crate::dynamics::top;
 use crate::guide::Target;
@@ -37,6 +38,8 @@ pub struct State {
     pub halved: Vec<Halved>,
     /// How each solid's steps are halved.
     pub pace: Vec<Pace>,
+    /// Of each solid that is keyed until it is released: when it was, and how it goes back.
+    pub released: Vec<Released>,
 }
 
 /// How often steps are halved.
@@ -93,6 +96,8 @@ pub enum Cause {
     Coating(u32),
     /// What it hit sent it into something else, over and over.
     Astray(u32),
+    /// It was touched, and is released: the same step again.
+    Wakes(u32),
 }
 
 impl Cause {
@@ -103,7 +108,8 @@ impl Cause {
             | Cause::Overlap(s)
             | Cause::Bounces(s)
             | Cause::Coating(s)
-            | Cause::Astray(s) => s,
+            | Cause::Astray(s)
+            | Cause::Wakes(s) => s,
         }
     }
 }
@@ -127,9 +133,17 @@ pub struct SolidState {
     pub hold_span: usize,
     /// A step gave no finite number: the body stands still from then on.
     pub quarantined: bool,
+    /// Follows its keys, until it is released.
+    pub held: bool,
 }
 
 impl SolidState {
+    /// Nothing pushes it.
+    #[inline]
+    pub fn fixed(&self) -> bool {
+        self.quarantined || self.held
+    }
+
     /// Where it is.
     #[inline]
     pub fn placement(&self) -> Placement {
@@ -225,6 +239,7 @@ impl Clone for State {
             strikes: self.strikes.clone(),
             halved: self.halved.clone(),
             pace: self.pace.clone(),
+            released: self.released.clone(),
         }
     }
 
@@ -240,6 +255,7 @@ impl Clone for State {
         self.strikes.clone_from(&other.strikes);
         self.halved.clone_from(&other.halved);
         self.pace.clone_from(&other.pace);
+        self.released.clone_from(&other.released);
     }
 }
 
@@ -258,6 +274,7 @@ pub fn at_start(rig: &Rig) -> State {
         strikes: Vec::with_capacity(4 * rig.colliders.all.len()),
         halved: Vec::with_capacity(2 * MOST_HALVED),
         pace: vec![Pace::default(); rig.solids.len()],
+        released: vec![Released::default(); rig.solids.len()],
     };
     for (i, s) in rig.solids.iter().enumerate() {
         let p = rig.keyed(i, time);
@@ -274,6 +291,7 @@ pub fn at_start(rig: &Rig) -> State {
             torque: Memory::default(),
             hold_span: 0,
             quarantined: false,
+            held: s.release.is_some(),
         });
     }
     state.aim(rig);

@@ -4,6 +4,7 @@ use super::air::Surroundings;
 use super::cluster::Cluster;
 use super::constrain::Yield;
 use super::lane::Lane;
+use super::release::{release_in_time, wake};
 use super::state::{Cause, Halved, MOST_HALVED, Pace};
 use super::touch::{settle, touch};
 use super::{SolidState, State, TargetState, Workspace};
@@ -36,9 +37,10 @@ pub fn step(rig: &Rig, state: &mut State, work: &mut Workspace, dt: f64) {
 /// the direction of), or contacts not kept out of each other, the whole cluster goes back, targets and filters included,
 /// and takes the step in halves.
 pub fn step_cluster(rig: &Rig, state: &mut State, lane: &mut Lane, cluster: &Cluster<'_>, dt: f64) {
+    release_in_time(rig, state, &lane.linkages, cluster.solids);
     // A limit ends a step; going back and halving would take the time that it is to save.
     if cluster.joints.is_empty() && cluster.pairs.is_empty() || rig.solver.limited {
-        let _ = step_once(rig, state, lane, cluster, dt, true);
+        let _ = step_awake(rig, state, lane, cluster, dt, true);
         return;
     }
     let most = rig.solver.halvings;
@@ -78,12 +80,8 @@ fn halve(
 ) -> usize {
     let dt = to - state.time;
     let last = level >= most || *fights;
-    lane.keep(rig, state, cluster);
     let strikes = state.strikes.len();
-    let fails = match step_once(rig, state, lane, cluster, dt, last) {
-        Ok(()) => None,
-        Err(cause) => Some(cause),
-    };
+    let fails = step_awake(rig, state, lane, cluster, dt, last).err();
     let Some(cause) = fails.filter(|_| !last) else {
         // The next moment may do without what was too quick in this one; what is stuck is stuck.
         *fights = matches!(fails, Some(Cause::Joints(_) | Cause::Overlap(_)));
@@ -97,6 +95,26 @@ fn halve(
     let middle = state.time + 0.5 * dt;
     let first = halve(rig, state, lane, cluster, middle, (level + 1, most), fights);
     first.max(halve(rig, state, lane, cluster, to, (level + 1, most), fights))
+}
+
+/// One step, taken again when it releases bodies by touching them; what failed, if it did.
+fn step_awake(
+    rig: &Rig,
+    state: &mut State,
+    lane: &mut Lane,
+    cluster: &Cluster<'_>,
+    dt: f64,
+    whatever: bool,
+) -> Result<(), Cause> {
+    let strikes = state.strikes.len();
+    loop {
+        lane.keep(rig, state, cluster);
+        let outcome = step_once(rig, state, lane, cluster, dt, whatever);
+        let Err(Cause::Wakes(solid)) = outcome else { return outcome };
+        lane.go_back(rig, state, cluster);
+        state.strikes.truncate(strikes);
+        wake(rig, state, &lane.linkages, solid);
+    }
 }
 
 /// One step; what failed, if it did. `Whatever` it takes, the state is then the best there is.
@@ -132,6 +150,9 @@ fn step_once(
         return Ok(());
     }
     let mut fails = touch(rig, state, lane, cluster, (from, to), h, whatever).err();
+    if let Some(Cause::Wakes(_)) = fails {
+        return fails.map_or(Ok(()), Err);
+    }
     if fails.is_none() || whatever {
         for &k in cluster.linkages {
             let given = (&lane.drives[..], &lane.yields[..]);
@@ -222,7 +243,7 @@ fn step_solid(rig: &Rig, state: &mut State, lane: &mut Lane, i: usize, times: Ti
     }
     let after = &mut state.solids[i];
     let mut yields = Yield::free(times.h);
-    if times.h > 0.0 {
+    if times.h > 0.0 && !before.held {
         let cached = &mut lane.responses[i];
         let share = cached.share(drive.compensation, times.h);
         if solid.simulate.position() {
@@ -270,7 +291,7 @@ fn step_solid(rig: &Rig, state: &mut State, lane: &mut Lane, i: usize, times: Ti
         }
     }
     lane.yields[i] = yields;
-    if !(solid.simulate.position() && solid.simulate.orientation()) {
+    if before.held || !(solid.simulate.position() && solid.simulate.orientation()) {
         hold(rig, state, i, times);
     }
     let after = &mut state.solids[i];
@@ -414,7 +435,7 @@ fn riding(
     (step / step_before).clamp_length_max(body_velocity.length())
 }
 
-/// Parts that are not simulated follow the keys, relative to the simulated ancestor if there is one.
+/// What is held and parts that are not simulated follow the keys, relative to the simulated ancestor if there is one.
 fn hold(rig: &Rig, state: &mut State, i: usize, times: Times) {
     let solid = &rig.solids[i];
     let (path, frame) = solid.hold;
@@ -424,11 +445,11 @@ fn hold(rig: &Rig, state: &mut State, i: usize, times: Times) {
     s.hold_span = path.seek(s.hold_span, times.to);
     let point = path.at(s.hold_span, times.to);
     let point = frame.map_or(point, |f| f.then(&point));
-    if !solid.simulate.position() {
+    if s.held || !solid.simulate.position() {
         s.velocity = if times.h > 0.0 { (point.position - s.position) * times.per_h } else { s.velocity };
         s.position = point.position;
     }
-    if !solid.simulate.orientation() {
+    if s.held || !solid.simulate.orientation() {
         if times.h > 0.0 {
             let w = rotation::log(point.rotation * s.orientation.conjugate()) * times.per_h;
             s.momentum = top::angular_momentum(point.rotation, w, solid.inertia);

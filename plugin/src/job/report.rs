@@ -1,7 +1,7 @@
 //! What a job did, for people and for `--json`.
 
 use serde::Serialize;
-use sinew_core::motion::{Follow, Touching};
+use sinew_core::motion::{Follow, Halving, Touching};
 
 /// How a job ended, when it gave a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -46,6 +46,8 @@ pub struct Report {
     pub joints: Vec<JointReport>,
     /// What struck what, and how hard.
     pub contacts: Touching,
+    /// Where steps were too long and taken in halves.
+    pub halvings: Vec<Halving>,
     /// Keys written.
     pub keys: usize,
     /// Samples that they stand for.

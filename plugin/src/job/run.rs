@@ -3,7 +3,7 @@
 use super::{JobError, JointReport, Progress, Report, Stage, Status, Timings};
 use sinew_core::bake::{Baked, Deformation, bake, deformations};
 use sinew_core::joint::openings;
-use sinew_core::motion::{Motion, report, touching};
+use sinew_core::motion::{Motion, halvings, report, touching};
 use sinew_core::rig::{Compiled, compile};
 use sinew_core::scene::Scene;
 use sinew_core::setup::{Setup, SetupError, choose_clip};
@@ -105,6 +105,7 @@ pub fn simulate(
         bodies,
         joints: joints(rig, &motion),
         contacts: touching(rig, &motion),
+        halvings: halvings(rig, &motion),
         keys: baked.keys,
         samples: baked.samples,
         max_fit_error: baked.max_error,

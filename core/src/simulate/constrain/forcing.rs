@@ -57,7 +57,7 @@ impl Constraints {
         };
         let outcome = self.assembly.close(&rig.joints, &mut self.bodies, &keyed, &goal, |_, _, _| {}, go_on);
         for (i, s) in state.solids.iter_mut().enumerate() {
-            if !self.jointed[i] || s.quarantined {
+            if !self.jointed[i] || s.fixed() {
                 continue;
             }
             let (from, at) = (&self.free[i], &self.bodies[i].placement);

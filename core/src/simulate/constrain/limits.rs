@@ -140,7 +140,7 @@ impl Constraints {
                 false => Rows::default(),
             };
         }
-        for (i, s) in state.solids.iter().enumerate().filter(|(_, s)| !s.quarantined) {
+        for (i, s) in state.solids.iter().enumerate().filter(|(_, s)| !s.fixed()) {
             let b = &self.bodies[i];
             self.mobility[i] = Mobility::of(b.per_mass, s.orientation, b.per_inertia);
         }
@@ -153,7 +153,7 @@ impl Constraints {
         self.forces.fill((DVec3::ZERO, DVec3::ZERO));
         self.structure.spread(&self.rows, &self.wanted, &mut self.forces);
         for (i, s) in state.solids.iter_mut().enumerate() {
-            if self.jointed[i] && !s.quarantined {
+            if self.jointed[i] && !s.fixed() {
                 let (push, twist) = self.forces[i];
                 let (moved, turned) = (push * self.mobility[i].shift, self.mobility[i].turn * twist);
                 // A turn that is cut takes its share of the displacement with it.

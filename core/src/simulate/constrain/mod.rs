@@ -415,7 +415,7 @@ impl Constraints {
         self.gather(rig);
         for (i, s) in state.solids.iter_mut().enumerate() {
             let (m, before) = (&self.movers[i], &self.before[i]);
-            if !self.jointed[i] || before.quarantined {
+            if !self.jointed[i] || before.fixed() {
                 continue;
             }
             (s.position, s.orientation) = (m.end_position, m.end_orientation);

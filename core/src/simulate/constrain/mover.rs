@@ -86,8 +86,8 @@ impl Mover {
         late: f64,
         h: f64,
     ) -> Mover {
-        let moves = solid.simulate.position() && !before.quarantined;
-        let turns = solid.simulate.orientation() && !before.quarantined;
+        let moves = solid.simulate.position() && !before.fixed();
+        let turns = solid.simulate.orientation() && !before.fixed();
         let per_moments = if turns { solid.per_inertia } else { DVec3::ZERO };
         let sway = (late - 0.5) * h;
         let mut yields = yields;

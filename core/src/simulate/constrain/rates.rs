@@ -36,7 +36,7 @@ impl Constraints {
         for (i, s) in state.solids.iter().enumerate() {
             let b = &self.bodies[i];
             // Where joints are, the axes are those of the end of the step already.
-            self.mobility[i] = match self.jointed[i] && !s.quarantined {
+            self.mobility[i] = match self.jointed[i] && !s.fixed() {
                 true => Mobility::along(b.per_mass, &self.axes[i], b.per_inertia),
                 false => Mobility::NONE,
             };
@@ -63,7 +63,7 @@ impl Constraints {
         self.forces.fill((DVec3::ZERO, DVec3::ZERO));
         self.structure.spread(&self.rows, &self.wanted, &mut self.forces);
         for (i, s) in state.solids.iter_mut().enumerate() {
-            if !self.jointed[i] || s.quarantined {
+            if !self.jointed[i] || s.fixed() {
                 continue;
             }
             let (push, twist) = self.forces[i];
@@ -110,7 +110,7 @@ impl Constraints {
         self.forces.fill((DVec3::ZERO, DVec3::ZERO));
         self.structure.spread(&self.rows, &self.wanted, &mut self.forces);
         for (i, s) in state.solids.iter_mut().enumerate() {
-            if self.jointed[i] && !s.quarantined {
+            if self.jointed[i] && !s.fixed() {
                 s.velocity += self.forces[i].0 * self.mobility[i].shift;
                 if rig.solids[i].simulate.orientation() {
                     s.momentum += self.forces[i].1;

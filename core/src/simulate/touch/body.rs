@@ -124,8 +124,8 @@ impl Body {
         jointed: bool,
         h: f64,
     ) -> Body {
-        let moves = solid.simulate.position() && !before.quarantined;
-        let turns = solid.simulate.orientation() && !before.quarantined;
+        let moves = solid.simulate.position() && !before.fixed();
+        let turns = solid.simulate.orientation() && !before.fixed();
         // Shares of what mass alone would do: of the velocity, and of the way.
         let gain = |(way, rate): (f64, f64)| {
             let far = 2.0 * way / (h * h);

@@ -298,6 +298,9 @@ pub fn touch(
         t.start_from(&state.touched, h);
         t.plan(&world);
         t.solve(&world);
+        if let Some(b) = t.wakes(&world) {
+            return Err(Cause::Wakes(b));
+        }
         if let Some(b) = t.stopped_short(&world).or_else(|| t.bounces_twice(&world)).filter(|_| !whatever) {
             return Err(Cause::Bounces(b));
         }

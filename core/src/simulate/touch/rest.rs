@@ -37,7 +37,10 @@ impl Touch {
     /// Whether only contacts hold a body.
     fn is_free(&self, rig: &Rig, solid: usize) -> bool {
         let s = &rig.solids[solid];
-        s.position_target.is_none() && s.rotation_target.is_none() && !self.jointed[solid]
+        s.position_target.is_none()
+            && s.rotation_target.is_none()
+            && s.release.is_none()
+            && !self.jointed[solid]
     }
 
     /// Puts bodies that rest back to where they were, without any speed.

@@ -215,6 +215,19 @@ impl Touch {
         }
     }
 
+    /// A body that is keyed until something touches it, which something does.
+    pub(super) fn wakes(&self, world: &World<'_>) -> Option<u32> {
+        self.contacts.iter().find_map(|c| {
+            let hardest = c.spots(&self.points).iter().filter(|s| s.impulse > 0.0);
+            let speed = hardest.map(|s| -s.meeting).reduce(f64::max)?;
+            let held = |b: &u32| {
+                let least = world.rig.solids.get(*b as usize)?.release?.touched?;
+                (world.state.solids[*b as usize].held && speed >= least).then_some(*b)
+            };
+            c.bodies.iter().find_map(held)
+        })
+    }
+
     /// Something that bounces off two others, one after the other: the first blow changes the second.
     pub(super) fn bounces_twice(&mut self, world: &World<'_>) -> Option<u32> {
         let colliders = &world.rig.colliders.all;

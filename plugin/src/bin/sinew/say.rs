@@ -57,6 +57,14 @@ pub fn bake(r: &Report) -> String {
         _ = writeln!(text, "  and {} more (--json lists all)", r.bodies.len() - MOST_ROWS);
     }
     struck(&mut text, &r.contacts);
+    if let Some(h) = r.halvings.iter().max_by_key(|h| h.times) {
+        let all: usize = r.halvings.iter().map(|h| h.times).sum();
+        _ = writeln!(
+            text,
+            "  {all} steps were too long and taken in halves; most of them, {}, for {} ({}), frames {:.1} to {:.1}",
+            h.times, h.node, h.because, h.frames[0], h.frames[1]
+        );
+    }
     _ = writeln!(
         text,
         "  {} keys for {} samples, within {} and {:.3} deg",
