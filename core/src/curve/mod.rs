@@ -10,6 +10,7 @@
 
 mod arc_length;
 mod bezier;
+mod cycle;
 mod derivative;
 mod evaluate;
 mod fit;
@@ -17,6 +18,7 @@ mod spline;
 
 pub use arc_length::ArcLength;
 pub use bezier::{Between, Bezier, BezierKey, Handle};
+pub use cycle::Drift;
 pub use fit::{Fit, FitOptions, fit, fit_with};
 pub use spline::{Tcb, make_continuous};
 

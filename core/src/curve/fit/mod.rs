@@ -34,12 +34,16 @@ pub struct FitOptions {
     /// Keys are rounded to what an f32 holds, and the error is measured on them. Default true, for glTF;
     /// false for hosts and formats that keep doubles.
     pub single: bool,
+    /// The samples are one turn of a cycle: the last is the first again (plus what a vector travels in a turn), and
+    /// the two ends get the same tangent, so that the curve can be played over and over without a jerk. A
+    /// rotation whose last sample is not its first is fitted as any other. Default false.
+    pub cyclic: bool,
 }
 
 impl FitOptions {
     /// Fits within `tolerance`, for storage as f32.
     pub fn new(tolerance: f64) -> FitOptions {
-        FitOptions { tolerance, single: true }
+        FitOptions { tolerance, single: true, cyclic: false }
     }
 }
 
@@ -77,7 +81,10 @@ pub fn fit_with(
     if tolerance.is_nan() || tolerance < 0.0 {
         return Err(CurveError::Tolerance { tolerance });
     }
-    let laid_out = Samples::new(kind, width, times, samples, options.single)?;
+    let mut laid_out = Samples::new(kind, width, times, samples, options.single)?;
+    if options.cyclic {
+        laid_out.tie_ends();
+    }
     let fitting = Fitting { times, given: samples, samples: &laid_out, tolerance };
     if let Some(fit) = fitting.constant()? {
         return Ok(fit);
@@ -172,6 +179,11 @@ impl Fitting<'_> {
                     keys.numbers.push([slope(0), slope(1), slope(2), slope(3)]);
                 }
             }
+        }
+        if let Some([first, last]) = &s.seam {
+            keys.numbers[2 * lanes..3 * lanes].copy_from_slice(first);
+            let arriving = (3 * (n - 1) + 1) * lanes;
+            keys.numbers[arriving..arriving + lanes].copy_from_slice(last);
         }
         keys
     }
