@@ -7,7 +7,7 @@ mod seam;
 
 pub use deformation::{Deformation, deformations};
 
-use crate::curve::{Curve, CurveError, FitOptions, Kind, Segments, fit_with, make_continuous};
+use crate::curve::{Curve, CurveError, FitOptions, Kind, Segments, fit_bent, make_continuous};
 use crate::cycle::{Gap, travel};
 use crate::motion::Motion;
 use crate::rig::{Rig, Solid};
@@ -165,6 +165,7 @@ fn wanted(
                     node: solid.node,
                     property: Property::Translation,
                     values,
+                    bends: Vec::new(),
                     tolerance,
                     scale,
                     size,
@@ -182,6 +183,7 @@ fn wanted(
                     node: solid.node,
                     property: Property::Rotation,
                     values,
+                    bends: Vec::new(),
                     tolerance,
                     scale: 1.0,
                     size: 1.0,
@@ -239,6 +241,8 @@ struct Wanted {
     node: usize,
     property: Property,
     values: Vec<f64>,
+    /// Samples at which it is known to bend.
+    bends: Vec<usize>,
     tolerance: f64,
     /// World units per unit of the channel.
     scale: f64,
@@ -304,7 +308,7 @@ impl Wanted {
             BakedKeys::Fitted => {
                 let options =
                     FitOptions { tolerance: self.tolerance, single: how.single, cyclic: how.cyclic };
-                let fit = fit_with(kind, width, times, &self.values, &options)?;
+                let fit = fit_bent(kind, width, times, &self.values, &self.bends, &options)?;
                 Ok((fit.curve, fit.max_error))
             }
             BakedKeys::EveryFrame => {

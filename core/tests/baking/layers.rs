@@ -5,12 +5,12 @@ use sinew_core::rotation;
 use sinew_core::scene::Pose;
 use sinew_core::setup::{BakedKeys, BakedLayer};
 
-/// The farthest that keys and layer are from the whole motion: units, rad; at frames and seven times between.
+/// The farthest that keys and layer are from the whole motion: units, rad; at frames and often between.
 fn apart(scene: &Scene, done: &Done) -> (f64, f64) {
     let mut pose = Pose::new(scene, scene.clips.first());
     let mut worst = (0.0_f64, 0.0_f64);
-    for i in 0..=18 * 8 {
-        let t = f64::from(i) / (24.0 * 8.0);
+    for i in 0..=18 * 24 {
+        let t = f64::from(i) / (24.0 * 24.0);
         pose.evaluate(t);
         for c in &done.baked.channels {
             let layer = curve(&done.baked.additive, c.node, c.property).expect("a layer for every curve");

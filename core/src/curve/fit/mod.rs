@@ -77,6 +77,19 @@ pub fn fit_with(
     samples: &[f64],
     options: &FitOptions,
 ) -> Result<Fit, CurveError> {
+    fit_bent(kind, width, times, samples, &[], options)
+}
+
+/// [`fit_with`] for what is known to bend at some of its samples (indices in order): keys there may be corners, and
+/// bends are not looked for elsewhere. Without any they are.
+pub fn fit_bent(
+    kind: Kind,
+    width: usize,
+    times: &[f64],
+    samples: &[f64],
+    bends: &[usize],
+    options: &FitOptions,
+) -> Result<Fit, CurveError> {
     let tolerance = options.tolerance;
     if tolerance.is_nan() || tolerance < 0.0 {
         return Err(CurveError::Tolerance { tolerance });
@@ -85,7 +98,7 @@ pub fn fit_with(
     if options.cyclic {
         laid_out.tie_ends();
     }
-    let fitting = Fitting { times, given: samples, samples: &laid_out, tolerance };
+    let fitting = Fitting { times, given: samples, samples: &laid_out, bends, tolerance };
     if let Some(fit) = fitting.constant()? {
         return Ok(fit);
     }
@@ -97,6 +110,7 @@ struct Fitting<'a> {
     times: &'a [f64],
     given: &'a [f64],
     samples: &'a Samples,
+    bends: &'a [usize],
     tolerance: f64,
 }
 
@@ -133,7 +147,12 @@ impl Fitting<'_> {
         keys.solve(s, &mut solver);
         if keys.errors_sq[0] > aim * aim {
             let busyness = Busyness::of(s);
-            keys.keys.splice(1..1, busyness.events(s, aim));
+            let corner = |&sample: &usize| Key { sample, corner: true, pinned: false };
+            let events = match self.bends {
+                [] => busyness.events(s, aim),
+                bends => bends.iter().filter(|&&b| b > 0 && b < n - 1).map(corner).collect(),
+            };
+            keys.keys.splice(1..1, events);
             for _ in 0..ATTEMPTS {
                 grow::grow(s, &mut keys, &mut solver, &busyness, aim);
                 if grow::is_noise(s, &keys) {
