@@ -80,23 +80,19 @@ impl Samples {
         if self.kind == Kind::Rotation && dot.abs() < 1.0 - MEET {
             return;
         }
-        let around = |from_end: bool, k: usize| {
-            if from_end { (n - k, self.t[n - k] - self.t[n]) } else { (k, self.t[k]) }
-        };
-        let points: Vec<(usize, f64, bool)> = (1..=reach)
-            .flat_map(|k| [true, false].map(|end| (around(end, k).0, around(end, k).1, end)))
-            .collect();
+        // Sample, time from the seam, and the end that it is compared with.
+        let around = |k: usize| [(n - k, self.t[n - k] - self.t[n], n), (k, self.t[k], 0)];
+        let points: Vec<(usize, f64, usize)> = (1..=reach).flat_map(around).collect();
         let mut tangent = vec![[0.0; 4]; self.lanes];
-        for (j, &(sample, t, from_end)) in points.iter().enumerate() {
+        for (j, &(sample, t, end)) in points.iter().enumerate() {
             // Derivative at 0 of Lagrange's polynomial that is 1 at t and 0 at 0 and the other points.
             let others = points.iter().enumerate().filter(|(m, _)| *m != j);
             let weight = others.map(|(_, p)| p.1 / (p.1 - t)).product::<f64>() / t;
-            let end = if from_end { n } else { 0 };
-            for lane in 0..self.lanes {
-                let (x, own) = (self.at(sample)[lane], self.at(end)[lane]);
-                let sign = if from_end { sign } else { 1.0 };
+            let weight = if end == n { sign * weight } else { weight };
+            let lanes = self.at(sample).iter().zip(self.at(end));
+            for (tangent, (x, own)) in tangent.iter_mut().zip(lanes) {
                 for i in 0..4 {
-                    tangent[lane][i] += weight * sign * (x[i] - own[i]);
+                    tangent[i] += weight * (x[i] - own[i]);
                 }
             }
         }
