@@ -46,7 +46,7 @@ fn cycles_of_real_files_close() {
             let report = done.report.looped.unwrap();
             println!(
                 "  {file} {clip} {preset:?}: {} turns, {:?} then {:?}",
-                report.turns, report.before, report.after
+                report.turns, report.first, report.after
             );
             let after = &report.after;
             assert!(after.angle_deg < 0.1 && after.velocity_percent.unwrap() < 1.0, "{clip}: {after:?}");

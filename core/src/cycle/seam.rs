@@ -38,17 +38,19 @@ impl Gap {
 
 /// How two turns differ.
 pub(super) struct Difference {
-    /// At the seam.
-    pub seam: Gap,
+    /// At the start: how the turn before would meet itself.
+    pub start: Gap,
+    /// At the end.
+    pub end: Gap,
     /// Of any body at any frame: rad, or radii if that is more.
     pub anywhere: f64,
 }
 
 /// Compares a turn with the one before it, both at the times and places of the first turn.
 pub(super) fn difference(rig: &Rig, before: &Motion, after: &Motion) -> Difference {
-    let (last, h) = (after.frames() - 1, after.times()[1] - after.times()[0]);
-    let mut out = Difference { seam: Gap::default(), anywhere: 0.0 };
-    let mut worst = 0.0;
+    let last = after.frames() - 1;
+    let mut out = Difference { start: Gap::default(), end: Gap::default(), anywhere: 0.0 };
+    let mut worst = [0.0; 2];
     for i in 0..rig.solids.len() {
         let radius = rig.solids[i].radius.max(f64::MIN_POSITIVE);
         let seen = |m: &Motion, f: usize| relative(rig, m.frame(f), i);
@@ -58,6 +60,7 @@ pub(super) fn difference(rig: &Rig, before: &Motion, after: &Motion) -> Differen
         };
         let moved = |m: &Motion, f: usize| {
             let (a, b) = (seen(m, f - 1), seen(m, f));
+            let h = m.times()[f] - m.times()[f - 1];
             let spin: DVec3 = rotation::log(b.rotation * a.rotation.conjugate());
             ((b.position - a.position) / h, spin / h)
         };
@@ -70,13 +73,18 @@ pub(super) fn difference(rig: &Rig, before: &Motion, after: &Motion) -> Differen
                 fastest = (fastest.0.max(velocity.length()), fastest.1.max(spin.length()));
             }
         }
-        let (distance, angle) = apart(last);
-        let ((v0, w0), (v1, w1)) = (moved(before, last), moved(after, last));
-        let velocity = ((v1 - v0).length() / fastest.0).max((w1 - w0).length() / fastest.1);
-        out.seam.widen(angle, distance, Some(velocity));
-        let bad = angle.max(distance / radius);
-        if bad > worst {
-            (worst, out.seam.node) = (bad, Some(rig.solids[i].name.clone()));
+        // Poses at a frame, velocities over the interval beside it.
+        let [worst_start, worst_end] = &mut worst;
+        let ends = [(&mut out.start, worst_start, 0, 1), (&mut out.end, worst_end, last, last)];
+        for (gap, worst, f, beside) in ends {
+            let (distance, angle) = apart(f);
+            let ((v0, w0), (v1, w1)) = (moved(before, beside), moved(after, beside));
+            let velocity = ((v1 - v0).length() / fastest.0).max((w1 - w0).length() / fastest.1);
+            gap.widen(angle, distance, Some(velocity));
+            let bad = angle.max(distance / radius);
+            if bad > *worst {
+                (*worst, gap.node) = (bad, Some(rig.solids[i].name.clone()));
+            }
         }
     }
     out

@@ -14,7 +14,9 @@ pub struct Turn {
     pub motion: Motion,
     /// Turns simulated.
     pub turns: usize,
-    /// What was between its end and its start.
+    /// What was between the end and the start of the first turn: what a bake without a loop has.
+    pub first: Gap,
+    /// What was between the end and the start of the last one, before they were brought together.
     pub before: Gap,
     /// Whether the motion had come to repeat itself.
     pub repeats: bool,
@@ -35,6 +37,7 @@ pub fn run(rig: &Rig, mut progress: impl FnMut(usize, usize) -> bool) -> Option<
     let travel = travel(rig);
     let mut session = Session::new(Arc::new(rig.clone()));
     let mut before: Option<Motion> = None;
+    let mut first = None;
     for turn in 0..turns {
         let mut motion = Motion::with_capacity(rig, per_turn + 1);
         motion.record(rig, session.state());
@@ -50,11 +53,13 @@ pub fn run(rig: &Rig, mut progress: impl FnMut(usize, usize) -> bool) -> Option<
         motion.bring_back(rig, rig.range.length() * turn as f64, &shift);
         if let Some(before) = &before {
             let found = seam::difference(rig, before, &motion);
-            let same = found.anywhere < SAME && found.seam.velocity_percent.is_none_or(|v| v < SAME_VELOCITY);
+            let first = &*first.get_or_insert(found.start);
+            let same = found.anywhere < SAME && found.end.velocity_percent.is_none_or(|v| v < SAME_VELOCITY);
             if same || turn + 1 == turns {
                 seam::close(rig, before, &mut motion);
                 let repeats = found.anywhere < SEEN;
-                return Some(Turn { motion, turns: turn + 1, before: found.seam, repeats });
+                let first = first.clone();
+                return Some(Turn { motion, turns: turn + 1, first, before: found.end, repeats });
             }
         }
         before = Some(motion);

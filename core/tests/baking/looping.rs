@@ -68,8 +68,9 @@ fn the_end_of_a_cycle_meets_its_start_in_pose_and_velocity() {
     }
     let seam = done.baked.seam.unwrap();
     assert!(seam.angle_deg < 1e-4 && seam.velocity_percent.unwrap() < 0.01, "{seam:?}");
-    let (turns, before, repeats) = done.turn.unwrap();
+    let (turns, first, before, repeats) = done.turn.unwrap();
     assert!(repeats && turns > 2 && before.angle_deg < 0.1, "{turns} {before:?}");
+    assert!(first.angle_deg > 1.0 && first.velocity_percent.unwrap() > 5.0, "{first:?}");
 }
 
 #[test]
@@ -187,7 +188,7 @@ fn what_is_keyed_over_time_begins_anew_with_every_turn() {
     });
     setup.groups.push(group);
     setup.bodies[2].groups.push("tail".into());
-    let (_, before, repeats) = bake_it(&scene, &setup).turn.unwrap();
+    let (_, _, before, repeats) = bake_it(&scene, &setup).turn.unwrap();
     assert!(repeats, "{before:?}");
     // Were the dip only in the first turn, the loop would be that of a tail without one.
     setup.groups[0].strength = 1.0.into();

@@ -72,7 +72,7 @@ fn limp(scene: &Scene) -> Setup {
 struct Done {
     compiled: Compiled,
     motion: Motion,
-    turn: Option<(usize, cycle::Gap, bool)>,
+    turn: Option<(usize, cycle::Gap, cycle::Gap, bool)>,
     baked: Baked,
 }
 
@@ -84,7 +84,7 @@ fn bake_it(scene: &Scene, setup: &Setup) -> Done {
         false => run(&compiled.rig, |_, _| true).0,
         true => {
             let done = cycle::run(&compiled.rig, |_, _| true).unwrap();
-            turn = Some((done.turns, done.before, done.repeats));
+            turn = Some((done.turns, done.first, done.before, done.repeats));
             done.motion
         }
     };

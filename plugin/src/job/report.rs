@@ -73,6 +73,8 @@ pub struct Report {
 pub struct LoopReport {
     /// Turns simulated until it repeated.
     pub turns: usize,
+    /// Between the end of the first turn and its start: what a bake without a loop has.
+    pub first: Gap,
     /// Between the end of the last turn and its start, as simulated.
     pub before: Gap,
     /// The same, of the curves that are written.

@@ -74,7 +74,7 @@ pub fn simulate(
         1 => run(rig, &mut told),
         _ => {
             let done = cycle::run(rig, &mut told).ok_or(JobError::Cancelled)?;
-            turn = Some((done.turns, done.before, done.repeats));
+            turn = Some((done.turns, done.first, done.before, done.repeats));
             (done.motion, End::Done)
         }
     };
@@ -91,12 +91,12 @@ pub fn simulate(
 
     let bodies = report(rig, &motion);
     let mut fell_short = notice(rig, &motion, end, &mut warnings);
-    let looped = turn.zip(baked.seam.clone()).map(|((turns, before, repeats), after)| {
+    let looped = turn.zip(baked.seam.clone()).map(|((turns, first, before, repeats), after)| {
         if !repeats {
             fell_short = true;
             warnings.push(restless(turns, &before));
         }
-        LoopReport { turns, before, after }
+        LoopReport { turns, first, before, after }
     });
     let clip_name = clip.map_or(String::new(), |c| c.name.clone());
     let name = setup.bake.name.clone().unwrap_or_else(|| match clip_name.as_str() {

@@ -73,7 +73,8 @@ pub fn bake(r: &Report) -> String {
         };
         _ = writeln!(
             text,
-            "  loop: after {} turns its ends were apart by {}; now by {}",
+            "  loop: its ends were apart by {}; after {} turns by {}; now by {}",
+            gap(&turn.first),
             turn.turns,
             gap(&turn.before),
             gap(&turn.after)
