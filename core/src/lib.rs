@@ -1,8 +1,8 @@
 //! The simulation behind Sinew, in the order that data flows through it:
 //!
 //! [`scene`] (what the host gave) and [`setup`] (what the animator wants of physics) are compiled into an
-//! immutable [`rig`]; [`simulate`] advances its state step by step and records a [`motion`]; [`bake`] turns
-//! that into curves for the host's channels.
+//! immutable [`rig`]; [`simulate`] advances its state step by step and records a [`motion`], or one turn of a
+//! [`cycle`]; [`bake`] turns that into curves for the host's channels.
 //!
 //! Underneath: [`curve`] (animator splines), [`rotation`] (unit quaternions), [`shape`] (mass and inertia),
 //! [`guide`] (targets on paths), [`actuator`] (limited strength towards them), [`dynamics`] (motion of one solid),
@@ -18,6 +18,7 @@ pub mod bake;
 pub mod coating;
 pub mod contact;
 pub mod curve;
+pub mod cycle;
 pub mod dynamics;
 pub mod guide;
 pub mod joint;

@@ -38,7 +38,7 @@
 /**
  * The version of this interface that the header describes: major in the upper 16 bits, minor in the lower.
  */
-#define SINEW_ABI_VERSION 65538
+#define SINEW_ABI_VERSION 65539
 
 /**
  * Reading files.
@@ -170,6 +170,36 @@
  * so for scenes from files.
  */
 #define SINEW_SINGLE 4
+
+/**
+ * The range is one turn of a cycle: it is simulated until it repeats, and its end meets its start in pose and velocity.
+ */
+#define SINEW_LOOP 128
+
+/**
+ * `hold_frame` counts.
+ */
+#define SINEW_HOLD 256
+
+/**
+ * As the set-up says.
+ */
+#define SINEW_LAYER_NONE 0
+
+/**
+ * The whole motion.
+ */
+#define SINEW_LAYER_FULL 1
+
+/**
+ * What the motion adds to the keys: translations to be added, rotations to be multiplied from the right.
+ */
+#define SINEW_LAYER_ADDITIVE 2
+
+/**
+ * Both, as two clips. A job's curves are then those of the whole motion; `sinew_scene_add_job` adds both clips.
+ */
+#define SINEW_LAYER_BOTH 3
 
 /**
  * Put the new clip in the place of the one of its name, or of the guiding one.
@@ -507,7 +537,7 @@ typedef struct sinew_job_options {
    */
   uint32_t struct_size;
   /**
-   * `SINEW_EVERY_FRAME`, `SINEW_FRAMES`, `SINEW_SINGLE`, added up.
+   * `SINEW_EVERY_FRAME`, `SINEW_FRAMES`, `SINEW_SINGLE`, `SINEW_LOOP`, `SINEW_HOLD`, added up.
    */
   uint32_t flags;
   /**
@@ -546,6 +576,30 @@ typedef struct sinew_job_options {
    * Bytes of `name`.
    */
   size_t name_length;
+  /**
+   * The largest angle of the keys from the simulation, degrees; 0 as the set-up says.
+   */
+  double tolerance_deg;
+  /**
+   * Frame from which on all stays as it is, when `flags` has `SINEW_HOLD`.
+   */
+  double hold_frame;
+  /**
+   * Frames that every pose is held; 0 as the set-up says.
+   */
+  uint32_t every;
+  /**
+   * `SINEW_LAYER_...`.
+   */
+  int32_t layer;
+  /**
+   * Nodes and groups that get new curves, one per line, `*` for any letters. NULL as the set-up says.
+   */
+  const char *only;
+  /**
+   * Bytes of `only`.
+   */
+  size_t only_length;
 } sinew_job_options;
 
 /**
@@ -558,7 +612,7 @@ typedef struct sinew_bake_request {
   uint32_t struct_size;
   /**
    * `SINEW_EVERY_FRAME`, `SINEW_FRAMES`, `SINEW_REPLACE`, `SINEW_IN_PLACE`, `SINEW_AUTOMATIC`,
-   * `SINEW_COMPARE_STEPS`, added up.
+   * `SINEW_COMPARE_STEPS`, `SINEW_LOOP`, `SINEW_HOLD`, added up.
    */
   uint32_t flags;
   /**
@@ -646,6 +700,30 @@ typedef struct sinew_bake_request {
    * Bytes of `contacts`.
    */
   size_t contacts_length;
+  /**
+   * The largest angle of the keys from the simulation, degrees; 0 as the set-up says.
+   */
+  double tolerance_deg;
+  /**
+   * Frame from which on all stays as it is, when `flags` has `SINEW_HOLD`.
+   */
+  double hold_frame;
+  /**
+   * Frames that every pose is held; 0 as the set-up says.
+   */
+  uint32_t every;
+  /**
+   * `SINEW_LAYER_...`.
+   */
+  int32_t layer;
+  /**
+   * Nodes and groups that get new curves, one per line, `*` for any letters. NULL as the set-up says.
+   */
+  const char *only;
+  /**
+   * Bytes of `only`.
+   */
+  size_t only_length;
 } sinew_bake_request;
 
 /**
@@ -1380,11 +1458,13 @@ sinew_result sinew_job_status(const struct sinew_job *job, int32_t *out);
 sinew_result sinew_job_report(const struct sinew_job *job, char *buffer, size_t capacity, size_t *length);
 
 /**
- * Baked curves; their indices count from 0.
+ * Baked curves, of the whole motion, or of `SINEW_LAYER_ADDITIVE` where only that was asked for; their indices count
+ * from 0.
  *
  * Thread: any, `const`. Errors: `SINEW_INVALID_ARGUMENT`, handle errors.
  */
-sinew_result sinew_job_curve_count(const struct sinew_job *job, uint32_t *out);
+sinew_result sinew_job_curve_count(const struct sinew_job *job,
+                                   uint32_t *out);
 
 /**
  * What a baked curve has. Set `info->struct_size` first.

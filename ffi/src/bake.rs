@@ -2,7 +2,7 @@
 
 use crate::callback::{Listener, sinew_callbacks};
 use crate::guard::guard;
-use crate::job::{self, SINEW_EVERY_FRAME, SINEW_FRAMES};
+use crate::job::{self, SINEW_EVERY_FRAME, SINEW_FRAMES, SINEW_HOLD, SINEW_LOOP};
 use crate::live::{self, Opaque};
 use crate::output::{self, Out};
 use crate::result::{Fault, sinew_result};
@@ -38,7 +38,7 @@ pub struct sinew_bake_request {
     /// `sizeof(sinew_bake_request)`.
     pub struct_size: u32,
     /// `SINEW_EVERY_FRAME`, `SINEW_FRAMES`, `SINEW_REPLACE`, `SINEW_IN_PLACE`, `SINEW_AUTOMATIC`,
-    /// `SINEW_COMPARE_STEPS`, added up.
+    /// `SINEW_COMPARE_STEPS`, `SINEW_LOOP`, `SINEW_HOLD`, added up.
     pub flags: u32,
     /// `SINEW_PRESET_...` for every actuator.
     pub preset: i32,
@@ -83,6 +83,18 @@ pub struct sinew_bake_request {
     pub contacts: *const c_char,
     /// Bytes of `contacts`.
     pub contacts_length: usize,
+    /// The largest angle of the keys from the simulation, degrees; 0 as the set-up says.
+    pub tolerance_deg: f64,
+    /// Frame from which on all stays as it is, when `flags` has `SINEW_HOLD`.
+    pub hold_frame: f64,
+    /// Frames that every pose is held; 0 as the set-up says.
+    pub every: u32,
+    /// `SINEW_LAYER_...`.
+    pub layer: i32,
+    /// Nodes and groups that get new curves, one per line, `*` for any letters. NULL as the set-up says.
+    pub only: *const c_char,
+    /// Bytes of `only`.
+    pub only_length: usize,
 }
 
 versioned!(sinew_bake_request {
@@ -109,6 +121,12 @@ versioned!(sinew_bake_request {
     plot_length: usize,
     contacts: *const c_char,
     contacts_length: usize,
+    tolerance_deg: f64,
+    hold_frame: f64,
+    every: u32,
+    layer: i32,
+    only: *const c_char,
+    only_length: usize,
 });
 
 /// Fills in the defaults. `struct_size` is `sizeof(sinew_bake_request)`.
@@ -160,10 +178,12 @@ unsafe fn plain(r: &sinew_bake_request) -> Result<BakeRequest, Fault> {
         | SINEW_REPLACE
         | SINEW_IN_PLACE
         | SINEW_AUTOMATIC
-        | SINEW_COMPARE_STEPS;
+        | SINEW_COMPARE_STEPS
+        | SINEW_LOOP
+        | SINEW_HOLD;
     job::known_flags(r.flags, known)?;
     // SAFETY: the same promises.
-    let (scene, output, setup, clip, name, root, plot, contacts) = unsafe {
+    let (scene, output, setup, clip, name, root, plot, contacts, only) = unsafe {
         (
             input::path(r.scene, r.scene_length, "scene")?,
             input::maybe(r.output, r.output_length, "output")?,
@@ -173,6 +193,7 @@ unsafe fn plain(r: &sinew_bake_request) -> Result<BakeRequest, Fault> {
             input::maybe(r.asset_root, r.asset_root_length, "asset_root")?,
             input::maybe(r.plot, r.plot_length, "plot")?,
             input::maybe(r.contacts, r.contacts_length, "contacts")?,
+            input::maybe(r.only, r.only_length, "only")?,
         )
     };
     let has = |flag: u32| r.flags & flag != 0;
@@ -195,7 +216,13 @@ unsafe fn plain(r: &sinew_bake_request) -> Result<BakeRequest, Fault> {
         preset: job::preset(r.preset)?,
         frames: job::frames(r.flags, r.first_frame, r.last_frame)?,
         every_frame: has(SINEW_EVERY_FRAME),
-        tolerance: job::tolerance(r.tolerance)?,
+        tolerance: job::tolerance(r.tolerance, "tolerance")?,
+        tolerance_deg: job::tolerance(r.tolerance_deg, "tolerance_deg")?,
+        looped: has(SINEW_LOOP),
+        only: job::lines(only),
+        layer: job::layer(r.layer)?,
+        every: Some(r.every).filter(|n| *n > 0),
+        hold: job::hold(r.flags, r.hold_frame)?,
         plot: plot.map(Into::into),
         contacts: contacts.map(Into::into),
         compare_steps: has(SINEW_COMPARE_STEPS),

@@ -10,7 +10,7 @@ use crate::result::{Fault, SINEW_INVALID_ARGUMENT, SINEW_OUT_OF_RANGE, sinew_res
 use crate::scene::sinew_scene;
 use crate::setup::sinew_setup;
 use crate::{input, options, versioned};
-use sinew_core::setup::Preset;
+use sinew_core::setup::{BakedLayer, Preset};
 use sinew_plugin::job::{BakeRequest, Outcome, Report, Status, simulate};
 use std::ffi::c_char;
 
@@ -54,6 +54,19 @@ pub const SINEW_FRAMES: u32 = 2;
 /// The host stores curves in single precision: keys are chosen so that the tolerance holds after rounding. Always
 /// so for scenes from files.
 pub const SINEW_SINGLE: u32 = 4;
+/// The range is one turn of a cycle: it is simulated until it repeats, and its end meets its start in pose and velocity.
+pub const SINEW_LOOP: u32 = 128;
+/// `hold_frame` counts.
+pub const SINEW_HOLD: u32 = 256;
+
+/// As the set-up says.
+pub const SINEW_LAYER_NONE: i32 = 0;
+/// The whole motion.
+pub const SINEW_LAYER_FULL: i32 = 1;
+/// What the motion adds to the keys: translations to be added, rotations to be multiplied from the right.
+pub const SINEW_LAYER_ADDITIVE: i32 = 2;
+/// Both, as two clips. A job's curves are then those of the whole motion; `sinew_scene_add_job` adds both clips.
+pub const SINEW_LAYER_BOTH: i32 = 3;
 
 /// What a job is to do. All zeros for what the set-up says.
 #[repr(C)]
@@ -61,7 +74,7 @@ pub const SINEW_SINGLE: u32 = 4;
 pub struct sinew_job_options {
     /// `sizeof(sinew_job_options)`.
     pub struct_size: u32,
-    /// `SINEW_EVERY_FRAME`, `SINEW_FRAMES`, `SINEW_SINGLE`, added up.
+    /// `SINEW_EVERY_FRAME`, `SINEW_FRAMES`, `SINEW_SINGLE`, `SINEW_LOOP`, `SINEW_HOLD`, added up.
     pub flags: u32,
     /// `SINEW_PRESET_...` for every actuator.
     pub preset: i32,
@@ -81,6 +94,18 @@ pub struct sinew_job_options {
     pub name: *const c_char,
     /// Bytes of `name`.
     pub name_length: usize,
+    /// The largest angle of the keys from the simulation, degrees; 0 as the set-up says.
+    pub tolerance_deg: f64,
+    /// Frame from which on all stays as it is, when `flags` has `SINEW_HOLD`.
+    pub hold_frame: f64,
+    /// Frames that every pose is held; 0 as the set-up says.
+    pub every: u32,
+    /// `SINEW_LAYER_...`.
+    pub layer: i32,
+    /// Nodes and groups that get new curves, one per line, `*` for any letters. NULL as the set-up says.
+    pub only: *const c_char,
+    /// Bytes of `only`.
+    pub only_length: usize,
 }
 
 versioned!(sinew_job_options {
@@ -95,6 +120,12 @@ versioned!(sinew_job_options {
     clip_length: usize,
     name: *const c_char,
     name_length: usize,
+    tolerance_deg: f64,
+    hold_frame: f64,
+    every: u32,
+    layer: i32,
+    only: *const c_char,
+    only_length: usize,
 });
 
 /// Fills in the defaults. `struct_size` is `sizeof(sinew_job_options)`.
@@ -130,19 +161,27 @@ pub unsafe extern "C" fn sinew_job_run(
         let (out, options, listener) =
             unsafe { (Out::new(out, "out")?, options::read(options)?, Listener::new(callbacks)?) };
         // SAFETY: the promises of the crate, for texts inside the options.
-        let (clip, name) = unsafe {
+        let (clip, name, only) = unsafe {
             (
                 input::maybe(options.clip, options.clip_length, "clip")?,
                 input::maybe(options.name, options.name_length, "name")?,
+                input::maybe(options.only, options.only_length, "only")?,
             )
         };
-        known_flags(options.flags, SINEW_EVERY_FRAME | SINEW_FRAMES | SINEW_SINGLE)?;
+        let known = SINEW_EVERY_FRAME | SINEW_FRAMES | SINEW_SINGLE | SINEW_LOOP | SINEW_HOLD;
+        known_flags(options.flags, known)?;
         let request = BakeRequest {
             name: name.map(str::to_owned),
             preset: preset(options.preset)?,
             frames: frames(options.flags, options.first_frame, options.last_frame)?,
             every_frame: options.flags & SINEW_EVERY_FRAME != 0,
-            tolerance: tolerance(options.tolerance)?,
+            tolerance: tolerance(options.tolerance, "tolerance")?,
+            tolerance_deg: tolerance(options.tolerance_deg, "tolerance_deg")?,
+            looped: options.flags & SINEW_LOOP != 0,
+            only: lines(only),
+            layer: layer(options.layer)?,
+            every: Some(options.every).filter(|n| *n > 0),
+            hold: hold(options.flags, options.hold_frame)?,
             ..Default::default()
         };
         let (mut setup, called) = match setup.is_null() {
@@ -207,13 +246,14 @@ pub unsafe extern "C" fn sinew_job_report(
     })
 }
 
-/// Baked curves; their indices count from 0.
+/// Baked curves, of the whole motion, or of `SINEW_LAYER_ADDITIVE` where only that was asked for; their indices count
+/// from 0.
 ///
 /// Thread: any, `const`. Errors: `SINEW_INVALID_ARGUMENT`, handle errors.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sinew_job_curve_count(job: *const sinew_job, out: *mut u32) -> sinew_result {
     // SAFETY: the promises of the crate.
-    unsafe { answer(job, out, |job| Ok(job.outcome.baked.channels.len() as u32)) }
+    unsafe { answer(job, out, |job| Ok(job.outcome.baked.shown().len() as u32)) }
 }
 
 /// What a baked curve has. Set `info->struct_size` first.
@@ -228,7 +268,7 @@ pub unsafe extern "C" fn sinew_job_curve_info(
     guard(|| {
         let job = live::get(job)?;
         let job = job.read()?;
-        let found = curve::info(curve::at(&job.outcome.baked.channels, curve as usize)?);
+        let found = curve::info(curve::at(job.outcome.baked.shown(), curve as usize)?);
         // SAFETY: the promises of the crate.
         unsafe { options::write(info, &found) }
     })
@@ -252,7 +292,7 @@ pub unsafe extern "C" fn sinew_job_curve_read(
     guard(|| {
         let job = live::get(job)?;
         let job = job.read()?;
-        let channel = curve::at(&job.outcome.baked.channels, curve as usize)?;
+        let channel = curve::at(job.outcome.baked.shown(), curve as usize)?;
         // SAFETY: the promises of the crate.
         unsafe { curve::copy(channel, job.axes, key_capacity, Places { times, values, arriving, leaving }) }
     })
@@ -393,11 +433,36 @@ pub(crate) fn frames(flags: u32, first: f64, last: f64) -> Result<Option<[f64; 2
     Ok(Some([input::finite(first, "first_frame")?, input::finite(last, "last_frame")?]))
 }
 
-pub(crate) fn tolerance(tolerance: f64) -> Result<Option<f64>, Fault> {
+pub(crate) fn hold(flags: u32, frame: f64) -> Result<Option<f64>, Fault> {
+    match flags & SINEW_HOLD {
+        0 => Ok(None),
+        _ => Ok(Some(input::finite(frame, "hold_frame")?)),
+    }
+}
+
+pub(crate) fn layer(layer: i32) -> Result<Option<BakedLayer>, Fault> {
+    match layer {
+        SINEW_LAYER_NONE => Ok(None),
+        SINEW_LAYER_FULL => Ok(Some(BakedLayer::Full)),
+        SINEW_LAYER_ADDITIVE => Ok(Some(BakedLayer::Additive)),
+        SINEW_LAYER_BOTH => Ok(Some(BakedLayer::Both)),
+        other => {
+            let text = format!("layer is {other}, which this library does not know; see SINEW_LAYER_...");
+            Err(Fault::new(SINEW_OUT_OF_RANGE, text))
+        }
+    }
+}
+
+/// Names that stand one to a line.
+pub(crate) fn lines(text: Option<&str>) -> Vec<String> {
+    text.unwrap_or_default().lines().filter(|l| !l.is_empty()).map(str::to_owned).collect()
+}
+
+pub(crate) fn tolerance(tolerance: f64, name: &str) -> Result<Option<f64>, Fault> {
     match tolerance.is_finite() && tolerance >= 0.0 {
         true => Ok(Some(tolerance).filter(|t| *t > 0.0)),
         false => {
-            let text = format!("tolerance is {tolerance}; it must be 0 (as the set-up says) or more");
+            let text = format!("{name} is {tolerance}; it must be 0 (as the set-up says) or more");
             Err(Fault::new(SINEW_OUT_OF_RANGE, text))
         }
     }

@@ -8,8 +8,8 @@ use crate::output::{self, Out};
 use crate::result::{Fault, SINEW_BAD_INPUT, SINEW_INVALID_ARGUMENT, SINEW_NOT_SUPPORTED, sinew_result};
 use crate::{input, options, versioned};
 use sinew_core::setup::{self, Setup};
-use sinew_plugin::gltf::{ClipToAdd, Document, ReadOptions};
-use sinew_plugin::job;
+use sinew_plugin::gltf::{Document, ReadOptions};
+use sinew_plugin::job::ClipNames;
 use std::ffi::c_char;
 use std::path::PathBuf;
 
@@ -232,13 +232,11 @@ pub unsafe extern "C" fn sinew_scene_add_job(
         let replace = replace != 0;
         let chosen = name.is_some() || job.name_is_chosen;
         let wish = name.unwrap_or(&outcome.name);
-        let name = job::free_clip_name(document.scene(), wish, chosen, replace).ok_or_else(|| {
-            let text = format!("the scene already has a clip \"{wish}\"; give another name, or replace it");
+        let names = ClipNames::choose(document.scene(), outcome, wish, chosen, replace).map_err(|taken| {
+            let text = format!("the scene already has a clip \"{taken}\"; give another name, or replace it");
             Fault::new(SINEW_INVALID_ARGUMENT, text)
         })?;
-        let clip =
-            ClipToAdd { name: &name, source: outcome.source, replace, channels: &outcome.baked.channels };
-        let index = document.add_clip(&clip)?;
+        let index = names.add(document, outcome, replace)?;
         out.set(index as u32);
         Ok(())
     })

@@ -44,7 +44,7 @@ pub fn deformations(
 ) -> Vec<Deformation> {
     let soft = match options.deformation {
         BakedDeformation::None => Vec::new(),
-        BakedDeformation::Morph => soft(scene, rig),
+        BakedDeformation::Morph => soft(scene, rig, options),
     };
     if soft.is_empty() {
         return Vec::new();
@@ -91,7 +91,7 @@ struct Soft {
 }
 
 /// The meshes that soft colliders are the skin of: that of their node, or of the next above that has one.
-fn soft(scene: &Scene, rig: &Rig) -> Vec<Soft> {
+fn soft(scene: &Scene, rig: &Rig, options: &Bake) -> Vec<Soft> {
     let mesh_node = |c: &Collider| {
         let mut at = Some(c.node);
         while let Some(node) = at {
@@ -106,7 +106,11 @@ fn soft(scene: &Scene, rig: &Rig) -> Vec<Soft> {
     };
     let mut all: Vec<Soft> = Vec::new();
     for (i, collider) in rig.colliders.all.iter().enumerate() {
-        let Some((node, mesh)) = mesh_node(collider) else { continue };
+        let baked = match collider.carrier {
+            Carrier::Solid(s) => rig.solids[s].baked,
+            Carrier::Keys(_) | Carrier::World => options.only.is_empty(),
+        };
+        let Some((node, mesh)) = mesh_node(collider).filter(|_| baked) else { continue };
         match all.iter_mut().find(|s| s.node == node) {
             Some(soft) => soft.own.push(i),
             None => all.push(Soft { node, mesh, own: vec![i] }),

@@ -1,21 +1,27 @@
 //! From a motion to curves for the host's channels: local space, continuous quaternions, few keys or all frames.
 
+mod additive;
 mod deformation;
 mod morph;
+mod seam;
 
 pub use deformation::{Deformation, deformations};
 
-use crate::curve::{Curve, CurveError, FitOptions, Kind, Segments, fit_with, make_continuous};
+use crate::curve::{Curve, CurveError, FitOptions, Kind, Segments, fit_bent, make_continuous};
+use crate::cycle::{Gap, travel};
 use crate::motion::Motion;
 use crate::rig::{Rig, Solid};
 use crate::scene::{Channel, Channels, Clip, Local, Pose, Property, Scene};
 use crate::setup::{Bake, BakedKeys};
+use glam::DVec3;
 
 /// What a bake gave.
 #[derive(Clone, Debug, Default)]
 pub struct Baked {
     /// Curves for the simulated nodes only; the source clip's other channels are the writer's to carry along.
     pub channels: Vec<Channel>,
+    /// Curves that make the whole motion when they are added to the source clip's, where such a layer was asked for.
+    pub additive: Vec<Channel>,
     /// Keys written, and samples they stand for.
     pub keys: usize,
     /// Frames times channels.
@@ -24,6 +30,8 @@ pub struct Baked {
     pub max_error: f64,
     /// The same for rotations, degrees.
     pub max_error_deg: f64,
+    /// Of a loop, what is between the end and the start of its curves.
+    pub seam: Option<Gap>,
 }
 
 /// Why a bake cannot be written.
@@ -90,9 +98,58 @@ pub fn bake(
         }
     }
 
+    let held = options.hold.map(|frame| held_from(motion, frame / rig.range.frames_per_second));
+    let mut wanted = wanted(scene, clip, rig, &pose, options, translations, rotations);
+    for w in &mut wanted {
+        w.settle(held, rig.range.turns > 1);
+    }
+    let how = How { keys: options.keys, every: options.every(), single, cyclic: rig.range.turns > 1 };
+    let times = motion.times();
+    let fitted = in_parallel(&wanted, |w| w.curve(times, &how));
+    let mut baked = Baked { seam: how.cyclic.then(Gap::default), ..Baked::default() };
+    let travel = if how.cyclic { travel(rig) } else { vec![DVec3::ZERO; solids] };
+    for (w, result) in wanted.iter().zip(fitted) {
+        let solid = &rig.solids[w.solid];
+        let fit = result.map_err(|error| BakeError::Curve { node: solid.label.clone(), error })?;
+        if let Some(seam) = &mut baked.seam {
+            let travels = rig.carrier(w.solid).is_none() && travel[w.solid] != DVec3::ZERO;
+            seam::widen(seam, w, &fit.0, times, travels, &solid.name);
+        }
+        baked.add(w, solid, fit, frames);
+    }
+    if options.layer.additive() {
+        let full = std::mem::take(&mut baked.channels);
+        let layer = additive::wanted(scene, clip, times, &wanted, &full, &how);
+        let fitted = in_parallel(&layer.wanted, |w| w.curve(&layer.times, &how));
+        for (w, result) in layer.wanted.iter().zip(fitted) {
+            let solid = &rig.solids[w.solid];
+            let fit = result.map_err(|error| BakeError::Curve { node: solid.label.clone(), error })?;
+            baked.add(w, solid, fit, frames);
+        }
+        baked.additive = std::mem::take(&mut baked.channels);
+        if options.layer.full() {
+            baked.channels = full;
+        } else {
+            baked.keys -= full.iter().map(|c| c.curve.times().len()).sum::<usize>();
+            baked.samples -= full.len() * frames;
+        }
+    }
+    Ok(baked)
+}
+
+/// The channels that get curves, from local translations and rotations of every solid at every frame.
+fn wanted(
+    scene: &Scene,
+    clip: Option<&Clip>,
+    rig: &Rig,
+    pose: &Pose<'_>,
+    options: &Bake,
+    mut translations: Vec<Vec<f64>>,
+    mut rotations: Vec<Vec<f64>>,
+) -> Vec<Wanted> {
     let curves = clip.map(Clip::keyed).unwrap_or_default();
-    let mut wanted = Vec::with_capacity(2 * solids);
-    for (s, solid) in rig.solids.iter().enumerate() {
+    let mut wanted = Vec::with_capacity(2 * rig.solids.len());
+    for (s, solid) in rig.solids.iter().enumerate().filter(|(_, s)| s.baked) {
         let keyed = |p| curves.contains(&(solid.node, p));
         let Local::Channels(rest) = scene.nodes[solid.node].local else { continue };
         // A tolerance in world units means less under a scaled parent, but never more than asked.
@@ -102,7 +159,17 @@ pub fn bake(
             let still = values.chunks_exact(3).all(|v| rest.translation.to_array() == *v);
             if keyed(Property::Translation) || !still {
                 let tolerance = options.tolerance.unwrap_or(solid.radius * DEFAULT_TOLERANCE_SHARE) / scale;
-                wanted.push(Wanted { solid: s, property: Property::Translation, values, tolerance, scale });
+                let size = solid.radius;
+                wanted.push(Wanted {
+                    solid: s,
+                    node: solid.node,
+                    property: Property::Translation,
+                    values,
+                    bends: Vec::new(),
+                    tolerance,
+                    scale,
+                    size,
+                });
             }
         }
         if solid.simulate.orientation() {
@@ -111,25 +178,43 @@ pub fn bake(
             let still = values.chunks_exact(4).all(|v| rest.rotation.to_array() == *v);
             if keyed(Property::Rotation) || !still {
                 let tolerance = options.tolerance_deg.unwrap_or(DEFAULT_TOLERANCE_DEG).to_radians();
-                wanted.push(Wanted { solid: s, property: Property::Rotation, values, tolerance, scale: 1.0 });
+                wanted.push(Wanted {
+                    solid: s,
+                    node: solid.node,
+                    property: Property::Rotation,
+                    values,
+                    bends: Vec::new(),
+                    tolerance,
+                    scale: 1.0,
+                    size: 1.0,
+                });
             }
         }
     }
-    let times = motion.times();
-    let fitted = in_parallel(&wanted, |w| w.curve(times, options.keys, single));
-    let mut baked = Baked::default();
-    for (w, result) in wanted.iter().zip(fitted) {
-        let solid = &rig.solids[w.solid];
-        let (curve, error) = result.map_err(|error| BakeError::Curve { node: solid.label.clone(), error })?;
+    wanted
+}
+
+/// The frame, counted from the first, at which everything stops at `time` (s): the first that is not before it.
+fn held_from(motion: &Motion, time: f64) -> usize {
+    motion.times().partition_point(|t| *t < time - 1e-9)
+}
+
+impl Baked {
+    /// Takes a fitted channel over.
+    fn add(&mut self, w: &Wanted, solid: &Solid, (curve, error): (Curve, f64), frames: usize) {
         match w.property {
-            Property::Rotation => baked.max_error_deg = baked.max_error_deg.max(error.to_degrees()),
-            _ => baked.max_error = baked.max_error.max(error * w.scale),
+            Property::Rotation => self.max_error_deg = self.max_error_deg.max(error.to_degrees()),
+            _ => self.max_error = self.max_error.max(error * w.scale),
         }
-        baked.keys += curve.times().len();
-        baked.samples += frames;
-        baked.channels.push(Channel { node: solid.node, property: w.property, curve });
+        self.keys += curve.times().len();
+        self.samples += frames;
+        self.channels.push(Channel { node: solid.node, property: w.property, curve });
     }
-    Ok(baked)
+
+    /// The curves of the whole motion, or of the layer where only that was asked for.
+    pub fn shown(&self) -> &[Channel] {
+        if self.channels.is_empty() { &self.additive } else { &self.channels }
+    }
 }
 
 /// The rest transforms that put the bodies of `rig`, compiled from `scene` at rest, where the first frame of `motion`
@@ -153,24 +238,77 @@ pub fn pose(scene: &Scene, rig: &Rig, motion: &Motion) -> Result<Vec<(usize, Cha
 /// A channel that is to become a curve.
 struct Wanted {
     solid: usize,
+    node: usize,
     property: Property,
     values: Vec<f64>,
+    /// Samples at which it is known to bend.
+    bends: Vec<usize>,
     tolerance: f64,
     /// World units per unit of the channel.
     scale: f64,
+    /// Of the body, world units; 1 for rotations.
+    size: f64,
 }
 
+/// Which keys a channel gets.
+struct How {
+    keys: BakedKeys,
+    /// Frames that a pose is held, 1 for none.
+    every: usize,
+    single: bool,
+    cyclic: bool,
+}
+
+/// Ends of a cycle differ by less than this only for the rounding of doubles.
+const ROUNDING: f64 = 1e-9;
+
 impl Wanted {
-    /// The curve, and its largest error at a frame.
-    fn curve(&self, times: &[f64], keys: BakedKeys, single: bool) -> Result<(Curve, f64), CurveError> {
-        let (kind, width) = match self.property {
+    fn kind(&self) -> (Kind, usize) {
+        match self.property {
             Property::Rotation => (Kind::Rotation, 4),
             _ => (Kind::Vector, 3),
-        };
-        match keys {
+        }
+    }
+
+    /// Stops at the frame `held`, and makes a cycle end exactly where it begins.
+    fn settle(&mut self, held: Option<usize>, cyclic: bool) {
+        let (_, width) = self.kind();
+        let frames = self.values.len() / width;
+        if let Some(from) = held.filter(|&f| f < frames) {
+            let row = self.values[from * width..(from + 1) * width].to_vec();
+            self.values[from * width..].chunks_exact_mut(width).for_each(|v| v.copy_from_slice(&row));
+        }
+        if cyclic {
+            let (first, rest) = self.values.split_at_mut(width);
+            let last = rest.len() - width;
+            let near = |sign: f64| {
+                first
+                    .iter()
+                    .zip(&rest[last..])
+                    .all(|(a, b)| (a - sign * b).abs() < ROUNDING * (1.0 + a.abs()))
+            };
+            let sign = if near(1.0) { 1.0 } else { -1.0 };
+            if near(sign) && (sign > 0.0 || self.property == Property::Rotation) {
+                rest[last..].iter_mut().zip(first).for_each(|(b, a)| *b = sign * *a);
+            }
+        }
+    }
+
+    /// The curve, and its largest error at a frame.
+    fn curve(&self, times: &[f64], how: &How) -> Result<(Curve, f64), CurveError> {
+        let (kind, width) = self.kind();
+        if how.every > 1 {
+            let kept = (0..times.len()).step_by(how.every);
+            let values =
+                kept.clone().flat_map(|f| &self.values[f * width..(f + 1) * width]).copied().collect();
+            let times = kept.map(|f| times[f]).collect();
+            return Ok((Curve::new(kind, width, times, values, Segments::Step)?, 0.0));
+        }
+        match how.keys {
             BakedKeys::Fitted => {
-                let options = FitOptions { tolerance: self.tolerance, single };
-                let fit = fit_with(kind, width, times, &self.values, &options)?;
+                let options =
+                    FitOptions { tolerance: self.tolerance, single: how.single, cyclic: how.cyclic };
+                let fit = fit_bent(kind, width, times, &self.values, &self.bends, &options)?;
                 Ok((fit.curve, fit.max_error))
             }
             BakedKeys::EveryFrame => {

@@ -96,7 +96,7 @@ impl Curve {
     }
 
     /// The derivative of the cubic component by component, before any normalising. Only for cubic curves.
-    fn cubic_derivative(&self, span: Span, out: &mut [f64]) {
+    pub(super) fn cubic_derivative(&self, span: Span, out: &mut [f64]) {
         let Segments::Cubic { arriving, leaving } = &self.segments else { return };
         let Span { key, h, u } = span;
         let (a, b) = self.ends(span);

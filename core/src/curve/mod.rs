@@ -10,6 +10,7 @@
 
 mod arc_length;
 mod bezier;
+mod cycle;
 mod derivative;
 mod evaluate;
 mod fit;
@@ -17,7 +18,8 @@ mod spline;
 
 pub use arc_length::ArcLength;
 pub use bezier::{Between, Bezier, BezierKey, Handle};
-pub use fit::{Fit, FitOptions, fit, fit_with};
+pub use cycle::Drift;
+pub use fit::{Fit, FitOptions, fit, fit_bent, fit_with};
 pub use spline::{Tcb, make_continuous};
 
 /// Keys and interpolation of one property.

@@ -11,12 +11,13 @@ pub use halving::{Halving, halvings};
 pub use report::{Follow, report};
 pub use touching::{Hardest, Point, Struck, Touch, Touching, points, touching};
 
-use crate::rig::{Frame, Rig};
+use crate::rig::{Carrier, Frame, Rig};
 use crate::rotation;
 use crate::scene::Placement;
 use crate::setup::Parts;
 use crate::simulate::{Halved, State};
 use glam::DVec3;
+use std::collections::HashMap;
 
 /// Samples of a simulation, frame by frame; only ever appended to.
 #[derive(Clone, Debug, Default)]
@@ -88,7 +89,7 @@ impl Motion {
         }
         let mut seen: Vec<Seen> = Vec::with_capacity(rig.solids.len());
         for i in 0..rig.solids.len() {
-            let carrier = carrier(rig, i).map(|c| seen[c]);
+            let carrier = rig.carrier(i).map(|c| seen[c]);
             seen.push(Seen::new(rig, state, i, carrier));
             self.samples.push(seen[i].sample(rig, state, i));
         }
@@ -154,6 +155,44 @@ impl Motion {
         &self.samples[frame * self.solids..(frame + 1) * self.solids]
     }
 
+    /// All bodies at a frame, to change.
+    pub(crate) fn frame_mut(&mut self, frame: usize) -> &mut [Sample] {
+        &mut self.samples[frame * self.solids..(frame + 1) * self.solids]
+    }
+
+    /// Brings a later turn of a loop back in time (s) and place: each solid by its `travel`, and what it touches with
+    /// it. Strikes that belong to the turn before go.
+    pub(crate) fn bring_back(&mut self, rig: &Rig, seconds: f64, travel: &[DVec3]) {
+        // The times of the first turn to the bit.
+        self.times.iter_mut().enumerate().for_each(|(f, t)| *t = rig.range.time(f));
+        for frame in self.samples.chunks_exact_mut(self.solids.max(1)) {
+            for (sample, &by) in frame.iter_mut().zip(travel) {
+                sample.node.position -= by;
+                sample.keys.position -= by;
+                sample.target_position = sample.target_position.map(|p| p - by);
+            }
+        }
+        let mut by_node: HashMap<usize, DVec3> = HashMap::new();
+        for c in &rig.colliders.all {
+            if let Carrier::Solid(s) = c.carrier {
+                by_node.insert(c.node, travel[s]);
+            }
+        }
+        let of_node = |node: usize| by_node.get(&node).copied().unwrap_or_default();
+        // Whoever travels takes the point along.
+        let moves = |nodes: [usize; 2]| {
+            let [a, b] = nodes.map(of_node);
+            if a.length_squared() > b.length_squared() { a } else { b }
+        };
+        self.contacts.iter_mut().for_each(|c| c.point -= moves(c.nodes));
+        for strike in &mut self.strikes {
+            strike.time -= seconds;
+            strike.point -= moves(strike.nodes);
+        }
+        let start = self.times.first().copied().unwrap_or_default();
+        self.strikes.retain(|s| s.time > start);
+    }
+
     /// One body over all frames.
     pub fn solid(&self, solid: usize) -> impl Iterator<Item = &Sample> {
         self.samples.iter().skip(solid).step_by(self.solids.max(1))
@@ -166,16 +205,8 @@ pub fn sample(rig: &Rig, state: &State, solid: usize) -> Sample {
 }
 
 fn seen(rig: &Rig, state: &State, solid: usize) -> Seen {
-    let carrier = carrier(rig, solid).map(|c| seen(rig, state, c));
+    let carrier = rig.carrier(solid).map(|c| seen(rig, state, c));
     Seen::new(rig, state, solid, carrier)
-}
-
-/// The simulated ancestor that carries a body.
-fn carrier(rig: &Rig, solid: usize) -> Option<usize> {
-    match rig.solids[solid].hold.1 {
-        Frame::Solid(c) => Some(c),
-        Frame::World | Frame::Keys(_) => None,
-    }
 }
 
 /// A solid's frame three times: under the keys, in the simulation, and blended between the two.

@@ -1,7 +1,8 @@
 //! Pairs that never touch: what is joined, what hangs in one skeleton, what a set-up keeps apart, and what is inside
 //! each other from the beginning.
 
-use super::compile::{Compiler, keyed, resolve_node};
+use super::compile::{Compiler, keyed};
+use super::names::resolve_node;
 use super::{Carrier, Collider, Colliders};
 use crate::scene::Placement;
 use crate::setup::{Parts, SetupError};

@@ -2,11 +2,13 @@
 //! here by name, so that the simulation itself has nothing left to fail on but numbers.
 
 use super::mass::mass;
+use super::names::{resolve_bodies, resolve_node};
 use super::{ColliderNote, Field, Frame, GroupFactors, Rig, Setting, Settings, Solid, Value, World, range};
 use crate::curve::CurveError;
+use crate::cycle;
 use crate::guide::path::Accuracy;
 use crate::guide::{Path, Tracker, WaitLink, deadlock};
-use crate::scene::{Clip, Local, Placement, Pose, Scene};
+use crate::scene::{Clip, Placement, Pose, Scene};
 use crate::setup::{
     self, Behaviour, Body, Keyable, Limit, Parts, Resolved, Setup, SetupError, Space, Targets, Timing,
 };
@@ -28,6 +30,7 @@ pub struct Compiled {
 
 /// Compiles `setup` on `scene` under the clip that guides (`None`: the rest pose).
 pub fn compile(scene: &Scene, setup: &Setup, clip: Option<&Clip>) -> Result<Compiled, SetupError> {
+    setup.bake.check()?;
     let bodies = resolve_bodies(scene, setup)?;
     let splined = setup::through::respline(scene, setup, clip, &bodies)?;
     let clip = splined.as_ref().or(clip);
@@ -35,7 +38,10 @@ pub fn compile(scene: &Scene, setup: &Setup, clip: Option<&Clip>) -> Result<Comp
     let until_arrival = setup.bodies.iter().any(|b| {
         b.behaviour == Behaviour::Guided && (b.guide.timing != Timing::Timed || !b.guide.waits.is_empty())
     });
-    let range = range(scene, setup, clip, until_arrival)?;
+    let mut range = range(scene, setup, clip, until_arrival)?;
+    let mut warnings = Vec::new();
+    let cyclic = cycle::keys(scene, setup, clip, &mut range, &mut warnings)?;
+    let clip = cyclic.as_ref().or(clip);
     let mut pose = Pose::new(scene, clip);
     pose.evaluate(range.start());
     let mut compiler = Compiler {
@@ -52,15 +58,8 @@ pub fn compile(scene: &Scene, setup: &Setup, clip: Option<&Clip>) -> Result<Comp
         solids: Vec::new(),
         solid_of_node: HashMap::new(),
         notes: Vec::new(),
-        warnings: Vec::new(),
+        warnings,
     };
-    for (name, tolerance) in
-        [("tolerance", setup.bake.tolerance), ("tolerance_deg", setup.bake.tolerance_deg)]
-    {
-        if let Some(t) = tolerance.filter(|t| !(t.is_finite() && *t >= 0.0)) {
-            return Err(SetupError::new(format!("bake.{name}"), format!("{t} must be 0 or more")));
-        }
-    }
     let mpu = compiler.mpu;
     if !(mpu.is_finite() && mpu > 0.0) {
         return Err(SetupError::new("world.metres_per_unit", format!("{mpu} must be above 0")));
@@ -76,11 +75,12 @@ pub fn compile(scene: &Scene, setup: &Setup, clip: Option<&Clip>) -> Result<Comp
     let joints = compiler.joints()?;
     let (colliders, collider_notes) = compiler.colliders(&bodies)?;
     let Compiler { mut solids, paths, trackers, notes, warnings, .. } = compiler;
+    super::only::choose(scene, setup, &bodies, &mut solids)?;
     for solid in &mut solids {
         solid.keyed = solid.settings.keyed() || solid.groups.iter().any(|&g: &usize| groups[g].keyed());
     }
     let solver = super::joints::solver(&setup.world.solver, &joints)?;
-    let rig = Rig {
+    let mut rig = Rig {
         solver,
         solids,
         paths: paths.into(),
@@ -93,66 +93,10 @@ pub fn compile(scene: &Scene, setup: &Setup, clip: Option<&Clip>) -> Result<Comp
         world,
         range,
     };
+    if range.turns > 1 {
+        rig.repeat_settings();
+    }
     Ok(Compiled { rig, mass_notes: notes, collider_notes, warnings })
-}
-
-/// The node that a set-up means by a name or `#index`; `names` from [`Scene::by_name`].
-pub fn resolve_node(
-    scene: &Scene,
-    names: &HashMap<&str, Vec<usize>>,
-    name: &str,
-    place: &str,
-) -> Result<usize, SetupError> {
-    if let Some(index) = name.strip_prefix('#').and_then(|n| n.parse::<usize>().ok()) {
-        return match index < scene.nodes.len() {
-            true => Ok(index),
-            false => Err(SetupError::new(
-                place,
-                format!("the scene has no node {name}; it has {}", scene.nodes.len()),
-            )),
-        };
-    }
-    match names.get(name).map(Vec::as_slice) {
-        Some([only]) => Ok(*only),
-        Some([a, b, ..]) => Err(SetupError::new(
-            place,
-            format!(
-                "the scene has several nodes called \"{name}\"; write \"#{a}\" or \"#{b}\" for the one you mean"
-            ),
-        )),
-        _ => {
-            let meant =
-                setup::nearest(name, scene.nodes.iter().map(|n| n.name.as_str()).filter(|n| !n.is_empty()));
-            let remedy = meant
-                .map_or("see `sinew inspect` for the names".into(), |m| format!("did you mean \"{m}\"?"));
-            Err(SetupError::new(place, format!("the scene has no node called \"{name}\"; {remedy}")))
-        }
-    }
-}
-
-fn resolve_bodies(scene: &Scene, setup: &Setup) -> Result<HashMap<usize, usize>, SetupError> {
-    let names = scene.by_name();
-    let mut bodies = HashMap::new();
-    for (b, body) in setup.bodies.iter().enumerate() {
-        let place = format!("bodies[{b}].node");
-        let node = resolve_node(scene, &names, &body.node, &place)?;
-        if let Some(other) = bodies.insert(node, b) {
-            return Err(SetupError::new(
-                place,
-                format!("{} is already bodies[{other}]; keep one", scene.label(node)),
-            ));
-        }
-        if body.behaviour.simulated() && matches!(scene.nodes[node].local, Local::Matrix(_)) {
-            return Err(SetupError::new(
-                place,
-                format!(
-                    "{} has a sheared matrix, which no curve can move; simulate its parent, or apply the shear to the mesh",
-                    scene.label(node)
-                ),
-            ));
-        }
-    }
-    Ok(bodies)
 }
 
 pub(super) struct Compiler<'a> {
@@ -358,6 +302,7 @@ impl Compiler<'_> {
             start,
             start_balanced: body.actuator.resolve().start_balanced,
             release: self.release(body, &place)?,
+            baked: true,
         });
         self.solid_of_node.insert(node, solid);
         self.notes.push(how);

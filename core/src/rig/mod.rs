@@ -8,15 +8,18 @@ mod form;
 mod hand;
 mod joints;
 mod mass;
+mod names;
+mod only;
 mod range;
 mod release;
 mod settings;
 mod touch;
 
 pub use collider::{Carrier, Coating, Collider, Colliders, Material};
-pub use compile::{Compiled, compile, resolve_node};
+pub use compile::{Compiled, compile};
 pub use hand::Hand;
 pub use joints::solver;
+pub use names::resolve_node;
 pub use range::{Range, frame_rate, range};
 pub use release::Release;
 pub use settings::{Drive, GroupFactors, Setting, Settings, Value};
@@ -98,6 +101,8 @@ pub struct Solid {
     pub start_balanced: bool,
     /// Keyed until physics takes over.
     pub release: Option<Release>,
+    /// Whether its motion is written back.
+    pub baked: bool,
 }
 
 /// What a path is relative to.
@@ -215,9 +220,47 @@ impl Rig {
         compile::keyed(&self.paths, &self.solids, self.solids[solid].hold, time)
     }
 
+    /// The simulated ancestor that carries a solid.
+    pub fn carrier(&self, solid: usize) -> Option<usize> {
+        match self.solids[solid].hold.1 {
+            Frame::Solid(c) => Some(c),
+            Frame::World | Frame::Keys(_) => None,
+        }
+    }
+
     /// The solid on a node.
     pub fn solid_of_node(&self, node: usize) -> Option<usize> {
         self.solids.iter().position(|s| s.node == node)
+    }
+
+    /// Makes everything that is keyed over time begin anew with every turn of a loop.
+    fn repeat_settings(&mut self) {
+        let cycle = (self.range.start(), self.range.length());
+        let world = &mut self.world;
+        world.gravity_scale.repeat(cycle);
+        world.time_scale.repeat(cycle);
+        for field in &mut world.fields {
+            match field {
+                Field::Wind { strength, .. } => strength.repeat(cycle),
+                Field::Drag { rate, spin_rate, .. } => {
+                    rate.repeat(cycle);
+                    spin_rate.repeat(cycle);
+                }
+            }
+        }
+        for g in &mut self.groups {
+            for v in [&mut g.strength, &mut g.damping, &mut g.compensation, &mut g.blend] {
+                v.repeat(cycle);
+            }
+        }
+        for setting in Setting::ALL {
+            self.solids.iter_mut().for_each(|s| s.settings.value_mut(setting).repeat(cycle));
+        }
+        for joint in &mut self.joints {
+            let spring =
+                joint.spring.iter_mut().flat_map(|s| [&mut s.slide, &mut s.turn]).flatten().flatten();
+            spring.chain([&mut joint.rest]).chain(&mut joint.holds.on).for_each(|v| v.repeat(cycle));
+        }
     }
 
     /// A copy of one setting changed to a constant, for live sessions.

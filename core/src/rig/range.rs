@@ -18,6 +18,8 @@ pub struct Range {
     pub uneven_substeps: bool,
     /// Whether the job goes on past `last` until `path` guides arrive, and at most to which frame.
     pub arrive_by: Option<f64>,
+    /// How often the range may be played, turn after turn, until it repeats; 1 unless it is a loop.
+    pub turns: usize,
 }
 
 impl Range {
@@ -29,9 +31,20 @@ impl Range {
     /// Time of frame number `i` counted from the first one (s). A range that ends between two frames has its last
     /// sample at its end, so that a loop stays as long as it was.
     pub fn time(&self, i: usize) -> f64 {
+        if self.turns > 1 {
+            let per_turn = self.frames() - 1;
+            let (turn, frame) = (i / per_turn, i % per_turn);
+            let before = (self.last - self.first) * turn as f64;
+            return (self.first + before + frame as f64) / self.frames_per_second;
+        }
         let frame = self.first + i as f64;
         let ends_here = self.arrive_by.is_none() && i + 1 == self.frames();
         (if ends_here { self.last } else { frame }) / self.frames_per_second
+    }
+
+    /// Seconds from the first frame to the last.
+    pub fn length(&self) -> f64 {
+        (self.last - self.first) / self.frames_per_second
     }
 
     /// Number of samples from first to last, both counted.
@@ -108,6 +121,7 @@ pub fn range(
         substeps: setup.world.substeps,
         uneven_substeps: setup.world.uneven_substeps,
         arrive_by,
+        turns: 1,
     })
 }
 

@@ -9,17 +9,19 @@ use crate::setup::Keyable;
 pub struct Value {
     constant: f64,
     curve: Option<Curve>,
+    /// Start and length (s) of what is repeated for ever.
+    cycle: Option<(f64, f64)>,
 }
 
 impl Value {
     /// The same throughout.
     pub fn constant(constant: f64) -> Value {
-        Value { constant, curve: None }
+        Value { constant, curve: None, cycle: None }
     }
 
     /// From the set-up.
     pub fn new(keyable: &Keyable) -> Result<Value, CurveError> {
-        Ok(Value { constant: keyable.first(), curve: keyable.curve()? })
+        Ok(Value { constant: keyable.first(), curve: keyable.curve()?, cycle: None })
     }
 
     /// From the set-up, every value multiplied by `factor`.
@@ -40,8 +42,16 @@ impl Value {
     pub fn at(&self, time: f64) -> f64 {
         match &self.curve {
             None => self.constant,
-            Some(curve) => curve.scalar(time),
+            Some(curve) => curve.scalar(match self.cycle {
+                Some((start, length)) if time >= start + length => start + (time - start) % length,
+                _ => time,
+            }),
         }
+    }
+
+    /// Has it do over and over what it does from a start and for a length (s).
+    pub fn repeat(&mut self, cycle: (f64, f64)) {
+        self.cycle = Some(cycle);
     }
 
     /// Whether it changes over time.

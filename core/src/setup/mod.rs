@@ -5,6 +5,7 @@
 //! seconds, kilograms; angles that people type are in degrees and say so in their names.
 
 mod automatic;
+mod bake;
 mod contact;
 mod joint;
 mod keyable;
@@ -16,6 +17,7 @@ mod solver;
 pub(crate) mod through;
 
 pub use automatic::{Choice, automatic, choose_clip, explain};
+pub use bake::{Bake, BakedDeformation, BakedKeys, BakedLayer};
 pub use contact::{Coating, Contact};
 pub use joint::{At, Direction, Give, Joint, JointFrame, JointKind, Swing};
 pub use keyable::{Between, Keyable, Keys};
@@ -489,56 +491,4 @@ pub enum Limit {
     Absolute(Keyable),
     /// Multiples of the body's weight under 9.81 m/s^2 (torque: weight times the body's radius). Keyable.
     Weights(Keyable),
-}
-
-/// What is written back.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Bake {
-    /// Name of the new clip. Default: the source's name with " (Sinew)".
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
-    /// First and last frame (frame 0 is time 0). Default: the clip's, and for `path` guides until they arrive.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub frames: Option<[f64; 2]>,
-    /// Few keys, or one on every frame.
-    pub keys: BakedKeys,
-    /// `fitted`: how far a fitted curve may be from the simulation, scene units. Default: a thousandth of the
-    /// object's size.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tolerance: Option<f64>,
-    /// `fitted`: the same for rotations, degrees. Default 0.05.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tolerance_deg: Option<f64>,
-    /// How the shapes of soft bodies are written.
-    #[serde(skip_serializing_if = "BakedDeformation::is_default")]
-    pub deformation: BakedDeformation,
-}
-
-/// How the shapes of soft bodies are written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum BakedDeformation {
-    /// As morph targets, where a coating is pressed: as few as `tolerance` needs.
-    #[default]
-    Morph,
-    /// Not at all.
-    None,
-}
-
-impl BakedDeformation {
-    fn is_default(&self) -> bool {
-        *self == BakedDeformation::default()
-    }
-}
-
-/// Which keys a bake has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum BakedKeys {
-    /// The few cubic keys that stay within the tolerance.
-    #[default]
-    Fitted,
-    /// One key on every frame, straight in between.
-    EveryFrame,
 }

@@ -5,7 +5,7 @@ use sinew::build::SINEW_NONE;
 use sinew::curve::*;
 use sinew::job::*;
 use sinew::look::*;
-use sinew::result::SINEW_BAD_INPUT;
+use sinew::result::{SINEW_BAD_INPUT, SINEW_BAD_SETUP, SINEW_OUT_OF_RANGE};
 use sinew::scene::*;
 use std::ptr::{null, null_mut};
 
@@ -80,6 +80,46 @@ const HOP: &str = r#"{
   "animations": [{"name": "Hop", "channels": [{"sampler": 0, "target": {"node": 0, "path": "translation"}}],
     "samplers": [{"input": 0, "output": 1}]}]
 }"#;
+
+#[test]
+fn jobs_loop_and_layer_as_asked() {
+    let scene = host::scene(Up::Y, false);
+    // SAFETY: all zeros is such a struct.
+    let mut options: sinew_job_options = unsafe { std::mem::zeroed() };
+    options.struct_size = size_of::<sinew_job_options>() as u32;
+    let run = |options: &sinew_job_options| {
+        let mut job = null_mut();
+        // SAFETY: NULL where it is allowed, a place for the handle.
+        (unsafe { sinew_job_run(scene, null(), options, null(), &raw mut job) }, job)
+    };
+    let report = |job: *mut sinew_job| {
+        let (mut text, mut length) = (vec![0_u8; 1 << 16], 0);
+        // SAFETY: a buffer of the length that is told.
+        unsafe { ok(sinew_job_report(job, text.as_mut_ptr().cast(), text.len(), &raw mut length)) };
+        String::from_utf8_lossy(&text[..length]).into_owned()
+    };
+    let full = host::job(scene);
+    options.flags = SINEW_LOOP;
+    let (result, looped) = run(&options);
+    ok(result);
+    assert!(report(full).contains("\"loop\": null") && report(looped).contains("\"turns\": "));
+    options.flags = 0;
+    options.layer = SINEW_LAYER_ADDITIVE;
+    let (result, layer) = run(&options);
+    ok(result);
+    // The layer has the same curves, with other numbers.
+    let (whole, added) = (host::curves(full), host::curves(layer));
+    assert_eq!(whole.len(), added.len());
+    assert!(whole.iter().zip(&added).any(|(a, b)| a.numbers != b.numbers));
+    options.layer = 4;
+    assert_eq!(run(&options).0, SINEW_OUT_OF_RANGE);
+    options.layer = SINEW_LAYER_NONE;
+    options.only = b"Nobody".as_ptr().cast();
+    options.only_length = 6;
+    assert_eq!(run(&options).0, SINEW_BAD_SETUP);
+    [full, looped, layer].into_iter().for_each(|j| ok(sinew_job_free(j)));
+    ok(sinew_scene_free(scene));
+}
 
 #[test]
 fn curves_are_rounded_for_those_who_store_them_so_and_for_nobody_else() {

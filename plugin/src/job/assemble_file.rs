@@ -1,6 +1,7 @@
 //! A broken or roughly posed file in, the same file put together by its joints out.
 
-use super::bake_file::{check_output, check_plot, free_clip_name, same_file};
+use super::bake_file::{check_output, check_plot, same_file};
+use super::clip_names::free_clip_name;
 use super::{JobError, LoadedSetup, Progress, SetupSource, Stage, Status, default_output, load_setup};
 use crate::gltf::{ClipToAdd, Document, ReadOptions};
 use serde::Serialize;

@@ -1,11 +1,11 @@
 //! A keyed file in, the same file with a new clip out.
 
 use super::contact_file::{check_contacts, contact_file};
-use super::{JobError, LoadedSetup, Progress, Report, SetupSource, Stage, load_setup, simulate};
-use crate::gltf::{ClipToAdd, Document, ReadOptions};
+use super::{ClipNames, JobError, LoadedSetup, Progress, Report, SetupSource, Stage, load_setup, simulate};
+use crate::gltf::{Document, ReadOptions};
 use sinew_core::motion::Motion;
 use sinew_core::scene::Scene;
-use sinew_core::setup::{BakedKeys, Preset, Setup};
+use sinew_core::setup::{BakedKeys, BakedLayer, Preset, Setup};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -34,6 +34,18 @@ pub struct BakeRequest {
     pub every_frame: bool,
     /// Largest distance of fitted keys from the simulation, scene units.
     pub tolerance: Option<f64>,
+    /// The same for rotations, degrees.
+    pub tolerance_deg: Option<f64>,
+    /// Make a seamless cycle of it.
+    pub looped: bool,
+    /// Nodes and groups that get new curves; empty for what the set-up says.
+    pub only: Vec<String>,
+    /// The whole motion, its difference to the keys, or both.
+    pub layer: Option<BakedLayer>,
+    /// Hold every pose for so many frames.
+    pub every: Option<u32>,
+    /// Frame from which on all stays as it is.
+    pub hold: Option<f64>,
     /// Where a picture of the bake goes, as SVG. Default: nowhere.
     pub plot: Option<PathBuf>,
     /// Where every point of contact goes, frame by frame, as JSON. Default: nowhere.
@@ -57,6 +69,14 @@ impl BakeRequest {
         if self.every_frame {
             setup.bake.keys = BakedKeys::EveryFrame;
         }
+        setup.bake.tolerance_deg = self.tolerance_deg.or(setup.bake.tolerance_deg);
+        setup.bake.looped |= self.looped;
+        if !self.only.is_empty() {
+            setup.bake.only.clone_from(&self.only);
+        }
+        setup.bake.layer = self.layer.unwrap_or(setup.bake.layer);
+        setup.bake.every = self.every.or(setup.bake.every);
+        setup.bake.hold = self.hold.or(setup.bake.hold);
     }
 }
 
@@ -125,11 +145,11 @@ pub fn bake_file(
         true => Some(other_steps(document.scene(), &setup, &setup_name, progress)?),
         false => None,
     };
-    let chosen = setup.bake.name.is_some();
-    let name = free_clip_name(document.scene(), &outcome.name, chosen, request.replace).ok_or_else(|| {
+    let (chosen, wish) = (setup.bake.name.is_some(), outcome.name.clone());
+    let names = ClipNames::choose(document.scene(), &outcome, &wish, chosen, request.replace);
+    let names = names.map_err(|taken| {
         JobError::Use(format!(
-            "the scene already has a clip \"{}\"; give another --name, or --replace to put the new one in its place",
-            outcome.name
+            "the scene already has a clip \"{taken}\"; give another --name, or --replace to put the new one in its place"
         ))
     })?;
 
@@ -137,20 +157,17 @@ pub fn bake_file(
         return Err(JobError::Cancelled);
     }
     let began = Instant::now();
-    let mut channels = std::mem::take(&mut outcome.baked.channels);
-    for deformation in &outcome.deformations {
-        let frames = outcome.motion.times();
-        channels.push(document.add_deformation(deformation, outcome.source, frames)?);
+    if names.full.is_some() {
+        for deformation in &outcome.deformations {
+            let frames = outcome.motion.times();
+            let channel = document.add_deformation(deformation, outcome.source, frames)?;
+            outcome.baked.channels.push(channel);
+        }
     }
-    document.add_clip(&ClipToAdd {
-        name: &name,
-        source: outcome.source,
-        replace: request.replace,
-        channels: &channels,
-    })?;
+    names.add(&mut document, &outcome, request.replace)?;
     document.save(&output)?;
     if let Some(plot) = &request.plot {
-        let title = format!("{}: {}", document.scene().name, name);
+        let title = format!("{}: {}", document.scene().name, names.shown());
         let also = other_steps
             .as_ref()
             .map(|m| (if setup.world.uneven_substeps { "even substeps" } else { "uneven substeps" }, m));
@@ -168,7 +185,8 @@ pub fn bake_file(
     let report = &mut outcome.report;
     report.timings.open_s = open_s;
     report.timings.save_s = began.elapsed().as_secs_f64();
-    report.name = name;
+    names.shown().clone_into(&mut report.name);
+    report.additive = names.additive;
     report.scene = request.scene.display().to_string();
     report.output = Some(output.display().to_string());
     report.plot = request.plot.as_ref().map(|p| p.display().to_string());
@@ -194,19 +212,6 @@ fn other_steps(
 fn farthest_apart(a: &Motion, b: &Motion) -> f64 {
     let frames = (0..a.frames().min(b.frames())).flat_map(|f| a.frame(f).iter().zip(b.frame(f)));
     frames.map(|(a, b)| (a.node.position - b.node.position).length()).fold(0.0, f64::max)
-}
-
-/// A name that no clip has yet, unless that clip is to be replaced. `None` when it is taken and was `chosen`: a name
-/// that somebody gave is not changed behind their back.
-pub fn free_clip_name(scene: &Scene, name: &str, chosen: bool, replace: bool) -> Option<String> {
-    let taken = |n: &str| scene.find_clip(n).is_some();
-    if replace || !taken(name) {
-        return Some(name.to_string());
-    }
-    if chosen {
-        return None;
-    }
-    (2..).map(|i| format!("{name} {i}")).find(|n| !taken(n))
 }
 
 pub(super) fn same_file(a: &Path, b: &Path) -> bool {

@@ -6,6 +6,7 @@
 
 mod assemble_file;
 mod bake_file;
+mod clip_names;
 mod contact_file;
 mod error;
 mod inspect;
@@ -16,11 +17,12 @@ mod run;
 mod setup_file;
 
 pub use assemble_file::{AssembleRequest, AssemblyReport, BodyMoved, JointClosed, assemble_file};
-pub use bake_file::{BakeRequest, bake_file, default_output, free_clip_name};
+pub use bake_file::{BakeRequest, bake_file, default_output};
+pub use clip_names::ClipNames;
 pub use error::JobError;
 pub use inspect::{Inspection, inspect};
 pub use physics_file::{PhysicsReport, PhysicsRequest, physics_file};
 pub use progress::{Progress, Stage};
-pub use report::{JointReport, Report, Status, Timings};
+pub use report::{JointReport, LoopReport, Report, Status, Timings};
 pub use run::{Outcome, simulate};
 pub use setup_file::{LoadedSetup, SetupSource, load_setup, setup_beside};

@@ -1,6 +1,7 @@
 //! What a job did, for people and for `--json`.
 
 use serde::Serialize;
+use sinew_core::cycle::Gap;
 use sinew_core::motion::{Follow, Halving, Touching};
 
 /// How a job ended, when it gave a result.
@@ -28,6 +29,8 @@ pub struct Report {
     pub clip: String,
     /// The clip that was made.
     pub name: String,
+    /// The clip of what the bake adds to the keys, if it was asked for and written.
+    pub additive: Option<String>,
     /// Where it was written, if it was.
     pub output: Option<String>,
     /// Where the picture was written, if it was.
@@ -56,12 +59,28 @@ pub struct Report {
     pub max_fit_error: f64,
     /// The same for rotations, degrees.
     pub max_fit_error_deg: f64,
+    /// How a loop closes, where one was asked for.
+    #[serde(rename = "loop")]
+    pub looped: Option<LoopReport>,
     /// Largest distance of the motion with other substeps, scene units, where that was asked for.
     pub steps_apart: Option<f64>,
     /// What is worth knowing.
     pub warnings: Vec<String>,
     /// How long it took.
     pub timings: Timings,
+}
+
+/// How a loop closes.
+#[derive(Clone, Debug, Serialize)]
+pub struct LoopReport {
+    /// Turns simulated until it repeated.
+    pub turns: usize,
+    /// Between the end of the first turn and its start: what a bake without a loop has.
+    pub first: Gap,
+    /// Between the end of the last turn and its start, as simulated.
+    pub before: Gap,
+    /// The same, of the curves that are written.
+    pub after: Gap,
 }
 
 /// One joint's summary.

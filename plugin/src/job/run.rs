@@ -1,7 +1,8 @@
 //! A scene in memory and a set-up: compile, simulate, bake.
 
-use super::{JobError, JointReport, Progress, Report, Stage, Status, Timings};
+use super::{JobError, JointReport, LoopReport, Progress, Report, Stage, Status, Timings};
 use sinew_core::bake::{Baked, Deformation, bake, deformations};
+use sinew_core::cycle::{self, Gap};
 use sinew_core::joint::openings;
 use sinew_core::motion::{Motion, halvings, report, touching};
 use sinew_core::rig::{Compiled, compile};
@@ -64,10 +65,19 @@ pub fn simulate(
 
     let began = Instant::now();
     let mut stopped = false;
-    let (motion, end) = run(rig, |done, of| {
+    let mut told = |done: usize, of: usize| {
         stopped = tell(Progress { stage: Stage::Simulate, done, of: of.saturating_sub(1) }).is_err();
         !stopped
-    });
+    };
+    let mut turn = None;
+    let (motion, end) = match rig.range.turns {
+        1 => run(rig, &mut told),
+        _ => {
+            let done = cycle::run(rig, &mut told).ok_or(JobError::Cancelled)?;
+            turn = Some((done.turns, done.first, done.before, done.repeats));
+            (done.motion, End::Done)
+        }
+    };
     if stopped {
         return Err(JobError::Cancelled);
     }
@@ -80,7 +90,14 @@ pub fn simulate(
     timings.bake_s = began.elapsed().as_secs_f64();
 
     let bodies = report(rig, &motion);
-    let fell_short = notice(rig, &motion, end, &mut warnings);
+    let mut fell_short = notice(rig, &motion, end, &mut warnings);
+    let looped = turn.zip(baked.seam.clone()).map(|((turns, first, before, repeats), after)| {
+        if !repeats {
+            fell_short = true;
+            warnings.push(restless(turns, &before));
+        }
+        LoopReport { turns, first, before, after }
+    });
     let clip_name = clip.map_or(String::new(), |c| c.name.clone());
     let name = setup.bake.name.clone().unwrap_or_else(|| match clip_name.as_str() {
         "" => "Sinew".to_string(),
@@ -96,6 +113,7 @@ pub fn simulate(
             _ => clip_name,
         },
         name: name.clone(),
+        additive: None,
         output: None,
         plot: None,
         contacts_file: None,
@@ -110,11 +128,22 @@ pub fn simulate(
         samples: baked.samples,
         max_fit_error: baked.max_error,
         max_fit_error_deg: baked.max_error_deg,
+        looped,
         steps_apart: None,
         warnings,
         timings,
     };
     Ok(Outcome { source, name, compiled, motion, baked, deformations, report })
+}
+
+/// The warning about a loop that does not come to repeat itself.
+fn restless(turns: usize, gap: &Gap) -> String {
+    format!(
+        "the motion does not repeat: after {turns} turns {} still ends {:.2} deg and {:.4} from where it began; the difference is spread over the turn; more damping or strength lets it settle",
+        gap.node.as_deref().unwrap_or("a body"),
+        gap.angle_deg,
+        gap.distance
+    )
 }
 
 /// Adds what fell short to the warnings; whether anything did.

@@ -19,7 +19,7 @@ impl Keys {
     pub fn solve(&mut self, samples: &Samples, solver: &mut LeastSquares) {
         self.numbers.clear();
         self.numbers.resize(3 * samples.lanes * self.keys.len(), [0.0; 4]);
-        solver.solve(samples, self, End::Open, End::Open);
+        solver.solve(samples, self, End::of(samples), End::of(samples));
         self.measure(samples, f64::INFINITY);
     }
 }

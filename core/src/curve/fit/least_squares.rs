@@ -24,8 +24,17 @@ const KEPT: usize = 127;
 pub(super) enum End {
     /// An end of the whole curve: through the sample, with any tangent.
     Open,
+    /// An end of a cycle: through the sample, with the tangent of the seam.
+    Tied,
     /// A key that the rest of the curve also uses: it stays, and so does its tangent unless it is a corner.
     Kept,
+}
+
+impl End {
+    /// What the ends of the whole curve do.
+    pub fn of(samples: &Samples) -> End {
+        if samples.seam.is_some() { End::Tied } else { End::Open }
+    }
 }
 
 /// Buffers of the solver.
@@ -84,13 +93,20 @@ impl LeastSquares {
                 k if k == last => Some(end),
                 _ => None,
             };
-            if border == Some(End::Open) || (border.is_none() && key.pinned) {
+            if matches!(border, Some(End::Open | End::Tied)) || (border.is_none() && key.pinned) {
                 let to = 3 * k * lanes;
                 keys.numbers[to..to + lanes].copy_from_slice(samples.at(key.sample));
+            }
+            if let (Some(End::Tied), Some(seam)) = (border, &samples.seam) {
+                let tangent = &seam[usize::from(k == last)];
+                let to = (3 * k + 1) * lanes;
+                keys.numbers[to..to + lanes].copy_from_slice(tangent);
+                keys.numbers[to + lanes..to + 2 * lanes].copy_from_slice(tangent);
             }
             self.unknowns.push(match border {
                 Some(End::Open) if k == 0 => [None, None, next()],
                 Some(End::Open) => [next(), None, None],
+                Some(End::Tied) => [None; 3],
                 Some(End::Kept) if !key.corner => [None; 3],
                 Some(End::Kept) if k == 0 => [None, None, next()],
                 Some(End::Kept) => [next(), None, None],

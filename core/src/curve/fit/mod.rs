@@ -34,12 +34,16 @@ pub struct FitOptions {
     /// Keys are rounded to what an f32 holds, and the error is measured on them. Default true, for glTF;
     /// false for hosts and formats that keep doubles.
     pub single: bool,
+    /// The samples are one turn of a cycle: the last is the first again (plus what a vector travels in a turn), and
+    /// the two ends get the same tangent, so that the curve can be played over and over without a jerk. A
+    /// rotation whose last sample is not its first is fitted as any other. Default false.
+    pub cyclic: bool,
 }
 
 impl FitOptions {
     /// Fits within `tolerance`, for storage as f32.
     pub fn new(tolerance: f64) -> FitOptions {
-        FitOptions { tolerance, single: true }
+        FitOptions { tolerance, single: true, cyclic: false }
     }
 }
 
@@ -73,12 +77,28 @@ pub fn fit_with(
     samples: &[f64],
     options: &FitOptions,
 ) -> Result<Fit, CurveError> {
+    fit_bent(kind, width, times, samples, &[], options)
+}
+
+/// [`fit_with`] for what is known to bend at some of its samples (indices in order): keys there may be corners, and
+/// bends are not looked for elsewhere. Without any they are.
+pub fn fit_bent(
+    kind: Kind,
+    width: usize,
+    times: &[f64],
+    samples: &[f64],
+    bends: &[usize],
+    options: &FitOptions,
+) -> Result<Fit, CurveError> {
     let tolerance = options.tolerance;
     if tolerance.is_nan() || tolerance < 0.0 {
         return Err(CurveError::Tolerance { tolerance });
     }
-    let laid_out = Samples::new(kind, width, times, samples, options.single)?;
-    let fitting = Fitting { times, given: samples, samples: &laid_out, tolerance };
+    let mut laid_out = Samples::new(kind, width, times, samples, options.single)?;
+    if options.cyclic {
+        laid_out.tie_ends();
+    }
+    let fitting = Fitting { times, given: samples, samples: &laid_out, bends, tolerance };
     if let Some(fit) = fitting.constant()? {
         return Ok(fit);
     }
@@ -90,6 +110,7 @@ struct Fitting<'a> {
     times: &'a [f64],
     given: &'a [f64],
     samples: &'a Samples,
+    bends: &'a [usize],
     tolerance: f64,
 }
 
@@ -126,7 +147,12 @@ impl Fitting<'_> {
         keys.solve(s, &mut solver);
         if keys.errors_sq[0] > aim * aim {
             let busyness = Busyness::of(s);
-            keys.keys.splice(1..1, busyness.events(s, aim));
+            let corner = |&sample: &usize| Key { sample, corner: true, pinned: false };
+            let events = match self.bends {
+                [] => busyness.events(s, aim),
+                bends => bends.iter().filter(|&&b| b > 0 && b < n - 1).map(corner).collect(),
+            };
+            keys.keys.splice(1..1, events);
             for _ in 0..ATTEMPTS {
                 grow::grow(s, &mut keys, &mut solver, &busyness, aim);
                 if grow::is_noise(s, &keys) {
@@ -172,6 +198,11 @@ impl Fitting<'_> {
                     keys.numbers.push([slope(0), slope(1), slope(2), slope(3)]);
                 }
             }
+        }
+        if let Some([first, last]) = &s.seam {
+            keys.numbers[2 * lanes..3 * lanes].copy_from_slice(first);
+            let arriving = (3 * (n - 1) + 1) * lanes;
+            keys.numbers[arriving..arriving + lanes].copy_from_slice(last);
         }
         keys
     }

@@ -6,6 +6,9 @@
 
 use super::super::{CurveError, Kind, make_continuous};
 
+/// Two ends of a cycle of rotations meet when the cosine of half the angle between them is this near to 1: half an f32.
+const MEET: f64 = 3e-8;
+
 /// Four components at once.
 pub(super) type Lane = [f64; 4];
 
@@ -26,6 +29,8 @@ pub(super) struct Samples {
     pub period_s: f64,
     /// Whether numbers will be stored as f32.
     pub single: bool,
+    /// Of a cycle, the tangents (per period) at its two ends.
+    pub seam: Option<[Vec<Lane>; 2]>,
 }
 
 impl Samples {
@@ -58,7 +63,41 @@ impl Samples {
         let period_s = if n > 1 { span_s / (n - 1) as f64 } else { 1.0 };
         let t = times.iter().map(|t| (t - start) / period_s).collect();
         let stored_t = times.iter().map(|&t| (store(t, single) - start) / period_s).collect();
-        Ok(Samples { kind, width, lanes, x, t, stored_t, period_s, single })
+        Ok(Samples { kind, width, lanes, x, t, stored_t, period_s, single, seam: None })
+    }
+
+    /// Gives both ends of a cycle the tangent of the polynomial through the two samples on either side of the seam,
+    /// which is exact to the fourth order. Nothing happens where the ends do not meet, or there is no inside.
+    pub fn tie_ends(&mut self) {
+        let n = self.count() - 1;
+        let reach = if n >= 4 { 2 } else { 1 };
+        if n < 2 {
+            return;
+        }
+        // A cycle of rotations may come back with the other sign.
+        let dot: f64 = self.x[0].iter().zip(&self.x[n * self.lanes]).map(|(a, b)| a * b).sum();
+        let sign = if self.kind == Kind::Rotation { dot.signum() } else { 1.0 };
+        if self.kind == Kind::Rotation && dot.abs() < 1.0 - MEET {
+            return;
+        }
+        // Sample, time from the seam, and the end that it is compared with.
+        let around = |k: usize| [(n - k, self.t[n - k] - self.t[n], n), (k, self.t[k], 0)];
+        let points: Vec<(usize, f64, usize)> = (1..=reach).flat_map(around).collect();
+        let mut tangent = vec![[0.0; 4]; self.lanes];
+        for (j, &(sample, t, end)) in points.iter().enumerate() {
+            // Derivative at 0 of Lagrange's polynomial that is 1 at t and 0 at 0 and the other points.
+            let others = points.iter().enumerate().filter(|(m, _)| *m != j);
+            let weight = others.map(|(_, p)| p.1 / (p.1 - t)).product::<f64>() / t;
+            let weight = if end == n { sign * weight } else { weight };
+            let lanes = self.at(sample).iter().zip(self.at(end));
+            for (tangent, (x, own)) in tangent.iter_mut().zip(lanes) {
+                for i in 0..4 {
+                    tangent[i] += weight * (x[i] - own[i]);
+                }
+            }
+        }
+        let at_end = tangent.iter().map(|lane| lane.map(|c| c * sign)).collect();
+        self.seam = Some([tangent, at_end]);
     }
 
     /// How many samples.

@@ -84,7 +84,8 @@ impl Trial<'_> {
         w.numbers.extend_from_slice(&keys.numbers[first * size..k * size]);
         w.numbers.resize(w.numbers.len() + if with.is_some() { size } else { 0 }, [0.0; 4]);
         w.numbers.extend_from_slice(&keys.numbers[(k + count) * size..(end + 1) * size]);
-        let start_end = |open| if open { End::Open } else { End::Kept };
+        let whole = End::of(self.samples);
+        let start_end = |open| if open { whole } else { End::Kept };
         self.solver.solve(self.samples, w, start_end(first == 0), start_end(end == last));
         let limit = self.aim * self.aim;
         if !w.measure(self.samples, limit) {

@@ -68,7 +68,7 @@ fn one_and_two_samples_are_enough() {
 fn a_cubic_motion_is_found_again_with_two_keys() {
     let times = frames(100);
     let cubic = |t: f64| DVec3::new(t * t * t - 4.0 * t * t, 2.0 - t * t, t);
-    let options = FitOptions { tolerance: 1e-9, single: false };
+    let options = FitOptions { tolerance: 1e-9, single: false, cyclic: false };
     // Bending pulls a parabola by less than this; a cubic's fourth derivative is zero.
     let found = fit_with(
         Kind::Vector,
@@ -141,7 +141,7 @@ fn a_zigzag_does_not_overshoot_between_its_keys() {
     let samples: Vec<f64> = (0..40).map(|k| if k % 2 == 0 { 1.0 } else { -1.0 }).collect();
     for tolerance in [0.0, 1e-3, 0.1, 0.5] {
         // Doubles: with times rounded to f32 no curve can do better than 1e-6 here.
-        let options = FitOptions { tolerance, single: false };
+        let options = FitOptions { tolerance, single: false, cyclic: false };
         let found = fit_with(Kind::Vector, 1, &times, &samples, &options).unwrap();
         assert!(found.max_error <= tolerance);
         for k in 0..390 {
@@ -168,7 +168,7 @@ fn a_tangent_too_steep_for_an_f32_does_not_hang() {
 fn both_ends_are_met_exactly() {
     let times = frames(100);
     let samples = sampled(&times, |t| DVec3::new(damped(t), t, 0.0));
-    let options = FitOptions { tolerance: 1e-2, single: false };
+    let options = FitOptions { tolerance: 1e-2, single: false, cyclic: false };
     let found = fit_with(Kind::Vector, 3, &times, &samples, &options).unwrap();
     assert_eq!(found.curve.values()[..3], samples[..3]);
     assert_eq!(found.curve.values()[found.curve.values().len() - 3..], samples[297..]);

@@ -85,6 +85,24 @@ pub struct Bake {
     /// How far fitted keys may be from the simulation, scene units.
     #[arg(long, value_name = "UNITS")]
     pub tolerance: Option<f64>,
+    /// The same for rotations, degrees.
+    #[arg(long, value_name = "DEGREES")]
+    pub tolerance_deg: Option<f64>,
+    /// The range is one turn of a cycle: simulate until it repeats, and bake a turn whose end meets its start.
+    #[arg(long = "loop")]
+    pub looped: bool,
+    /// Give only this node or group new curves; * stands for any letters. May be given several times.
+    #[arg(long, value_name = "NAME")]
+    pub only: Vec<String>,
+    /// The whole motion, a clip to add to the keys, or both [default: full].
+    #[arg(long)]
+    pub layer: Option<Layer>,
+    /// Hold every pose for N frames: 2 for animation on twos.
+    #[arg(long, value_name = "N")]
+    pub on: Option<u32>,
+    /// From this frame on all stays as it is then.
+    #[arg(long, value_name = "FRAME")]
+    pub hold: Option<f64>,
     /// Draw paths, values over time and effort as SVG.
     #[arg(long, value_name = "FILE")]
     pub plot: Option<PathBuf>,
@@ -156,6 +174,16 @@ pub enum Preset {
     Reactive,
     /// Barely holds itself up, swings past.
     Limp,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum Layer {
+    /// A clip that plays on its own.
+    Full,
+    /// A clip that is added to the keys.
+    Additive,
+    /// Both clips.
+    Both,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -244,6 +272,16 @@ impl Bake {
             frames: self.frames.as_ref().map(|f| [f[0], f[1]]),
             every_frame: self.every_frame,
             tolerance: self.tolerance,
+            tolerance_deg: self.tolerance_deg,
+            looped: self.looped,
+            only: self.only.clone(),
+            layer: self.layer.map(|l| match l {
+                Layer::Full => setup::BakedLayer::Full,
+                Layer::Additive => setup::BakedLayer::Additive,
+                Layer::Both => setup::BakedLayer::Both,
+            }),
+            every: self.on,
+            hold: self.hold,
             plot: self.plot.clone(),
             contacts: self.contacts.clone(),
             compare_steps: self.compare_steps,

@@ -1,6 +1,7 @@
 //! Results for people, and as JSON.
 
 use serde::Serialize;
+use sinew_core::cycle::Gap;
 use sinew_core::motion::Touching;
 use sinew_plugin::job::{AssemblyReport, Inspection, PhysicsReport, Report};
 use std::collections::HashMap;
@@ -73,6 +74,20 @@ pub fn bake(r: &Report) -> String {
         number(r.max_fit_error),
         r.max_fit_error_deg
     );
+    if let Some(turn) = &r.looped {
+        let gap = |g: &Gap| {
+            let velocity = g.velocity_percent.map_or(String::new(), |v| format!(", velocity {v:.2} %"));
+            format!("{:.3} deg, {}{velocity}", g.angle_deg, number(g.distance))
+        };
+        _ = writeln!(
+            text,
+            "  loop: its ends were apart by {}; after {} turns by {}; now by {}",
+            gap(&turn.first),
+            turn.turns,
+            gap(&turn.before),
+            gap(&turn.after)
+        );
+    }
     if let Some(apart) = r.steps_apart {
         _ = writeln!(text, "  with other substeps {} apart at most", number(apart));
     }
@@ -85,7 +100,9 @@ pub fn bake(r: &Report) -> String {
         t.simulate_s * 1e3,
         r.setup
     );
-    _ = writeln!(text, "wrote clip \"{}\" to {}", r.name, r.output.as_deref().unwrap_or("memory"));
+    let also =
+        r.additive.as_ref().filter(|a| **a != r.name).map_or(String::new(), |a| format!(" and \"{a}\""));
+    _ = writeln!(text, "wrote clip \"{}\"{also} to {}", r.name, r.output.as_deref().unwrap_or("memory"));
     if let Some(plot) = &r.plot {
         _ = writeln!(text, "drew it in {plot}");
     }
