@@ -39,7 +39,7 @@ fn skeletons_touch_nothing() {
     stage.node("Floor", None, DVec3::Y * -3.0, Some(block(DVec3::ONE)));
     stage.key(hip, DVec3::Y);
     stage.key(leg, DVec3::Y);
-    stage.scene.skins.push(Skin { joints: vec![hip, leg] });
+    stage.scene.skins.push(Skin { joints: vec![hip, leg], ..Skin::default() });
     let setup = automatic(&stage.scene, None).unwrap();
     assert_eq!(setup.bodies.len(), 2);
     let made = compile(&stage.scene, &setup, stage.scene.clips.first()).unwrap();
