@@ -15,6 +15,7 @@
 pub mod actuator;
 pub mod assemble;
 pub mod bake;
+pub mod character;
 pub mod coating;
 pub mod contact;
 pub mod curve;

@@ -76,6 +76,9 @@ impl Scene {
         }
         let mut setup = setup::automatic(self.data(), clip)?;
         if let Some(metres) = self.metres_per_unit {
+            let factor = metres / setup.world.metres_per_unit;
+            let masses = setup.bodies.iter_mut().filter_map(|b| b.mass.as_mut());
+            masses.for_each(|m| *m *= factor * factor * factor);
             setup.world.metres_per_unit = metres;
         }
         if self.frame_rate_is_known {

@@ -488,6 +488,12 @@ impl Compiler<'_> {
         properties: &crate::shape::MassProperties,
         path: &Path,
     ) -> Result<Settings, SetupError> {
+        if let Some(c) = body.actuator.carries.filter(|c| !(c.is_finite() && *c >= 1.0)) {
+            return Err(SetupError::new(
+                format!("{place}.actuator.carries"),
+                format!("{c} must be 1 or more"),
+            ));
+        }
         let r: Resolved = body.actuator.resolve();
         let place =
             |s: Setting| format!("{place}.{}.{}", if s as u32 >= 8 { "guide" } else { "actuator" }, s.name());

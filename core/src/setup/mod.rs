@@ -5,6 +5,7 @@
 //! seconds, kilograms; angles that people type are in degrees and say so in their names.
 
 mod automatic;
+mod character;
 mod contact;
 mod joint;
 mod keyable;
@@ -13,8 +14,9 @@ mod read;
 mod shape;
 mod solver;
 pub(crate) mod through;
+mod write;
 
-pub use automatic::{Choice, automatic, choose_clip, explain};
+pub use automatic::{Choice, automatic, choose_clip, explain, remarks};
 pub use contact::{Coating, Contact};
 pub use joint::{At, Direction, Give, Joint, JointFrame, JointKind, Swing};
 pub use keyable::{Between, Keyable, Keys};
@@ -22,6 +24,7 @@ pub use preset::{Preset, Resolved};
 pub use read::{SetupError, from_json, nearest, schema, to_json};
 pub use shape::{Part, Shape};
 pub use solver::{Solver, Tier};
+pub use write::to_text;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -100,6 +103,9 @@ pub struct World {
     /// Whether bodies touch each other. Default true.
     #[serde(skip_serializing_if = "Clone::clone")]
     pub collisions: bool,
+    /// Height of a floor without end, scene units. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub floor: Option<f64>,
 }
 
 impl Default for World {
@@ -115,6 +121,7 @@ impl Default for World {
             frames_per_second: None,
             solver: Solver::default(),
             collisions: true,
+            floor: None,
         }
     }
 }
@@ -471,6 +478,10 @@ pub struct Actuator {
     /// Start with gravity already made up for, so that nothing sags at the first frame.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start_balanced: Option<bool>,
+    /// How many times its own inertia it has to move, 1 or more: what hangs on its joint. It is stronger by as much, so
+    /// that it answers as quickly as it would alone. Default 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub carries: Option<f64>,
 }
 
 /// How strong an actuator may be.

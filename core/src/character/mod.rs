@@ -1,0 +1,165 @@
+//! A skeleton made into bodies: which bones matter, what shape and mass each has, how far it turns, which chain it is of.
+//!
+//! In the order that it is found out: [`flesh`] gathers the vertices that each bone moves, [`survey`] samples the clip,
+//! [`choice`] says which bones become bodies, [`form`] fits a shape to each, [`chain`] names limbs, [`range`] learns limits,
+//! [`ground`] finds where the feet stand. [`name`] knows what people call bones. Everything is in scene units, in the
+//! rigid frame of the bone ([`crate::scene::Pose::placement`]), at the first frame where a moment matters.
+//!
+//! Nothing here fails: a bone about which nothing can be said stays keyed, and says why.
+
+mod chain;
+mod choice;
+mod flesh;
+mod form;
+mod ground;
+mod name;
+mod range;
+mod survey;
+
+pub use chain::Chain;
+pub use form::Form;
+pub use range::Room;
+
+use crate::scene::{Clip, Placement, Scene};
+use choice::Choice;
+use glam::DVec3;
+use std::collections::HashMap;
+use survey::Survey;
+
+/// What becomes of a skeleton.
+#[derive(Clone, Debug, Default)]
+pub struct Character {
+    /// The bones that become bodies, parents first.
+    pub limbs: Vec<Limb>,
+    /// Bones that do not, with the reason.
+    pub carried: Vec<Carried>,
+    /// Limbs by chain.
+    pub chains: Vec<Chain>,
+    /// Largest extent at the first frame, scene units.
+    pub size: f64,
+    /// Height at which it stands, if it stands on something.
+    pub floor: Option<f64>,
+}
+
+/// A bone that becomes a body.
+#[derive(Clone, Debug)]
+pub struct Limb {
+    /// The node.
+    pub node: usize,
+    /// The limb it hangs on, by its index.
+    pub parent: Option<usize>,
+    /// Whether it stays at one point of its parent, so that a joint can hold it there.
+    pub jointed: bool,
+    /// Its shape, in its own frame.
+    pub form: Form,
+    /// Its part of the figure's volume, cubic scene units.
+    pub volume: f64,
+    /// Index into [`Character::chains`].
+    pub chain: usize,
+    /// How far it turns against its parent. `None` where there is no joint.
+    pub room: Option<Room>,
+    /// How many times its own inertia hangs on its joint.
+    pub carries: f64,
+    /// In words, why it is a body.
+    pub because: String,
+}
+
+/// A bone that stays as keyed, relative to what it hangs on.
+#[derive(Clone, Debug)]
+pub struct Carried {
+    /// The node.
+    pub node: usize,
+    /// In words.
+    pub because: String,
+}
+
+/// Looks at every skeleton of a scene under a clip. `None` when there is none, or when the clip moves no bone.
+pub fn character(scene: &Scene, clip: &Clip) -> Option<Character> {
+    let survey = Survey::new(scene, clip)?;
+    let mut flesh = flesh::gather(scene, &survey);
+    let choices = choice::choose(scene, &survey, &flesh);
+    let mut found = Character { size: survey.size, ..Character::default() };
+    let mut limb_of: HashMap<usize, usize> = HashMap::new();
+    for &bone in &survey.bones {
+        let above = survey.above(scene, bone).find_map(|p| limb_of.get(&p).copied());
+        match &choices[&bone] {
+            Choice::Carried(why) => {
+                if let Some(limb) = above {
+                    flesh.merge(bone, found.limbs[limb].node, &survey);
+                }
+                found.carried.push(Carried { node: bone, because: why.clone() });
+            }
+            Choice::Body { slides, because } => {
+                limb_of.insert(bone, found.limbs.len());
+                found.limbs.push(Limb {
+                    node: bone,
+                    parent: above,
+                    jointed: above.is_some() && !slides,
+                    form: Form::default(),
+                    volume: 0.0,
+                    chain: 0,
+                    room: None,
+                    carries: 1.0,
+                    because: because.clone(),
+                });
+            }
+        }
+    }
+    if found.limbs.is_empty() {
+        return None;
+    }
+    form::fit_all(scene, &survey, &flesh, &mut found.limbs);
+    share_volume(&mut found.limbs, flesh.volume);
+    chain::find(scene, &survey, &mut found);
+    range::learn(scene, &survey, &mut found);
+    weigh(&survey, &mut found.limbs);
+    ground::stand(&survey, &mut found);
+    Some(found)
+}
+
+/// Where shapes overlap, at the joints, volume would count twice: all of them together have what the skin encloses, as
+/// long as that is plausible (an open or doubled skin encloses anything).
+fn share_volume(limbs: &mut [Limb], enclosed: f64) {
+    let sum: f64 = limbs.iter().map(|l| l.form.volume()).sum();
+    let share = (enclosed / sum).clamp(0.5, 1.0);
+    let share = if share.is_finite() { share } else { 1.0 };
+    // Nothing weighs less than this part of the whole: a button on a string cannot lead the string.
+    let least = 2e-3 * sum * share;
+    limbs.iter_mut().for_each(|l| l.volume = (l.form.volume() * share).max(least));
+}
+
+/// Finds how much inertia hangs on each joint, as a multiple of the limb's own: what its muscle has to move.
+fn weigh(survey: &Survey, limbs: &mut [Limb]) {
+    let masses: Vec<_> = limbs
+        .iter()
+        .map(|l| {
+            let at = survey.first(l.node);
+            let own = l.form.mass_properties().with_mass(l.volume);
+            (own, at.position + at.rotation * own.center)
+        })
+        .collect();
+    let trace = |m: glam::DMat3| m.x_axis.x + m.y_axis.y + m.z_axis.z;
+    for i in 0..limbs.len() {
+        let joint = survey.first(limbs[i].node).position;
+        let below = (0..limbs.len()).filter(|&k| hangs_on(limbs, k, i));
+        let moved: f64 = below
+            .map(|k| {
+                trace(masses[k].0.inertia) + 2.0 * masses[k].0.mass * (masses[k].1 - joint).length_squared()
+            })
+            .sum();
+        limbs[i].carries = (moved / trace(masses[i].0.inertia)).clamp(1.0, MOST_CARRIED);
+    }
+}
+
+/// Beyond this a limb is no more than a peg that others hang on, and its shape says nothing of its strength.
+const MOST_CARRIED: f64 = 1e4;
+
+/// Whether limb `k` is limb `i` or hangs on it.
+fn hangs_on(limbs: &[Limb], k: usize, i: usize) -> bool {
+    std::iter::successors(Some(k), |&l| limbs[l].parent).any(|l| l == i)
+}
+
+/// A point of a bone's frame in the world.
+fn placed(at: &Placement, point: DVec3) -> DVec3 {
+    at.position + at.rotation * point
+}
