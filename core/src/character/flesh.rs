@@ -1,9 +1,9 @@
 //! The vertices that each bone moves: those of skins that it pulls at most, and those of rigid meshes that it carries.
 
 use super::survey::Survey;
-use crate::scene::Scene;
+use crate::scene::{Pose, Scene};
 use glam::DVec3;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Vertices and surface by bone.
 #[derive(Default)]
@@ -46,20 +46,10 @@ pub(super) fn gather(scene: &Scene, survey: &Survey) -> Flesh {
     for node in nodes {
         let Some(mesh) = scene.nodes[node].mesh.map(|m| &scene.meshes[m]) else { continue };
         let placed = &survey.vertices[&node];
-        let owner = owners(scene, survey, node);
-        for (vertex, bone) in owner.iter().enumerate() {
-            let Some(bone) = bone else { continue };
-            let at = survey.first(*bone);
-            let local = match scene.skinned_mesh(node) {
-                // As bound, so that it does not matter how the first frame bends the joint.
-                Some((mesh, skin)) => {
-                    let joint = skin.joints.iter().position(|j| j == bone).unwrap_or(0);
-                    survey.stretch[bone] * skin.to_bone(joint).transform_point3(mesh.positions[vertex])
-                }
-                None => at.rotation.conjugate() * (placed[vertex] - at.position),
-            };
-            if local.is_finite() {
-                flesh.points.entry(*bone).or_default().push(local);
+        let pulls = pulls(scene, survey, node);
+        for pull in pulls.iter().flatten().filter(|p| p.share >= OWNED) {
+            if pull.local.is_finite() {
+                flesh.points.entry(pull.bone).or_default().push(pull.local);
             }
         }
         let middle = placed.iter().sum::<DVec3>() / placed.len().max(1) as f64;
@@ -69,8 +59,8 @@ pub(super) fn gather(scene: &Scene, survey: &Survey) -> Flesh {
             let normal = (b - a).cross(c - a);
             enclosed += a.dot(normal) / 6.0;
             for corner in triangle {
-                if let Some(bone) = owner[*corner as usize] {
-                    *area.entry(bone).or_default() += normal.length() / 6.0;
+                for pull in &pulls[*corner as usize] {
+                    *area.entry(pull.bone).or_default() += pull.share * normal.length() / 6.0;
                 }
             }
         }
@@ -84,20 +74,72 @@ pub(super) fn gather(scene: &Scene, survey: &Survey) -> Flesh {
     guess(scene, survey)
 }
 
-/// The bone of every vertex of a node's mesh.
-fn owners(scene: &Scene, survey: &Survey, node: usize) -> Vec<Option<usize>> {
-    let count = survey.vertices[&node].len();
-    let Some((mesh, skin)) = scene.skinned_mesh(node) else {
-        return vec![survey.carrier(scene, node); count];
+/// A bone has the vertices that follow it by at least this much. Less than half, since a ring of vertices at a joint belongs
+/// to both limbs, and coarse skins have no other rings.
+const OWNED: f64 = 0.35;
+
+/// The vertices of skins, and of meshes on bones, that follow each of `bodies` or a bone that it carries: in their rigid
+/// frames, at the evaluated pose.
+pub(crate) fn vertices(scene: &Scene, pose: &Pose, bodies: &HashSet<usize>) -> HashMap<usize, Vec<DVec3>> {
+    let mut found: HashMap<usize, Vec<DVec3>> = HashMap::new();
+    let body_of = |bone: usize| {
+        std::iter::successors(Some(bone), |&b| scene.nodes[b].parent).find(|b| bodies.contains(b))
     };
-    let mut strongest = vec![(0.0, None); count];
-    for pull in &mesh.influences {
-        let (vertex, bone) = (pull.vertex as usize, skin.joints.get(pull.joint as usize));
-        if pull.weight > strongest[vertex].0 {
-            strongest[vertex] = (pull.weight, bone.copied());
+    for node in (0..scene.nodes.len()).filter(|&n| scene.skinned_mesh(n).is_some()) {
+        let Some((mesh, skin)) = scene.skinned_mesh(node) else { continue };
+        let owners: Vec<Option<usize>> = skin.joints.iter().map(|&bone| body_of(bone)).collect();
+        for pull in mesh.influences.iter().filter(|i| i.weight >= OWNED) {
+            let joint = pull.joint as usize;
+            let Some(Some(body)) = owners.get(joint).copied() else { continue };
+            let placed = (*pose.world(skin.joints[joint]) * skin.to_bone(joint))
+                .transform_point3(mesh.positions[pull.vertex as usize]);
+            let at = pose.placement(body);
+            found.entry(body).or_default().push(at.rotation.conjugate() * (placed - at.position));
         }
     }
-    strongest.into_iter().map(|s| s.1).collect()
+    let bones: HashSet<usize> = scene.skins.iter().flat_map(|s| s.joints.iter().copied()).collect();
+    for node in (0..scene.nodes.len()).filter(|&n| scene.nodes[n].skin.is_none() && !bodies.contains(&n)) {
+        let above = std::iter::successors(scene.nodes[node].parent, |&p| scene.nodes[p].parent);
+        let Some(body) = above.into_iter().find(|p| bones.contains(p)).and_then(body_of) else { continue };
+        let at = pose.placement(body);
+        let placed = pose.vertices(scene, node);
+        found
+            .entry(body)
+            .or_default()
+            .extend(placed.iter().map(|p| at.rotation.conjugate() * (*p - at.position)));
+    }
+    found
+}
+
+/// A bone's hold on a vertex.
+struct Pull {
+    bone: usize,
+    share: f64,
+    /// The vertex in the bone's rigid frame.
+    local: DVec3,
+}
+
+/// The bones of every vertex of a node's mesh.
+fn pulls(scene: &Scene, survey: &Survey, node: usize) -> Vec<Vec<Pull>> {
+    let placed = &survey.vertices[&node];
+    let mut pulls: Vec<Vec<Pull>> = placed.iter().map(|_| Vec::new()).collect();
+    let Some((mesh, skin)) = scene.skinned_mesh(node) else {
+        if let Some(bone) = survey.carrier(scene, node) {
+            let at = survey.first(bone);
+            for (own, p) in pulls.iter_mut().zip(placed) {
+                own.push(Pull { bone, share: 1.0, local: at.rotation.conjugate() * (*p - at.position) });
+            }
+        }
+        return pulls;
+    };
+    for i in &mesh.influences {
+        let (vertex, joint) = (i.vertex as usize, i.joint as usize);
+        let Some(&bone) = skin.joints.get(joint) else { continue };
+        // As bound, so that it does not matter how the first frame bends the joint.
+        let local = survey.stretch[&bone] * skin.to_bone(joint).transform_point3(mesh.positions[vertex]);
+        pulls[vertex].push(Pull { bone, share: i.weight, local });
+    }
+    pulls
 }
 
 /// Limbs are about this thick, as a share of their length.

@@ -1,4 +1,5 @@
-//! The shape of a limb: a capsule along it, or a box where that fits clearly better, in the bone's rigid frame.
+//! The shape of a limb: a capsule along it, a box where that fits clearly better, or the hull of its vertices where it stands
+//! on a floor. All in the bone's rigid frame.
 //!
 //! A few vertices of a limb always belong to its neighbours, so shapes hold most of the vertices and not all of them.
 
@@ -8,22 +9,24 @@ use super::name::{Name, Part, Side};
 use super::survey::Survey;
 use crate::rotation;
 use crate::scene::{Placement, Scene};
-use crate::shape::{self, Kind, MassProperties, Primitive};
+use crate::shape::{self, Hull, Kind, MassProperties, Primitive};
 use glam::{DMat3, DQuat, DVec3};
 use std::collections::HashMap;
 
 /// A primitive and where it is on its bone.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Form {
     /// Sizes, scene units; a capsule runs along y.
     pub kind: Kind,
     /// Its middle and axes in the bone's rigid frame.
     pub at: Placement,
+    /// The hull of its vertices in the bone's rigid frame, which stands for the primitive where it stands on a floor.
+    pub hull: Option<Hull>,
 }
 
 impl Default for Form {
     fn default() -> Self {
-        Form { kind: Kind::Sphere(1.0), at: Placement::IDENTITY }
+        Form { kind: Kind::Sphere(1.0), at: Placement::IDENTITY, hull: None }
     }
 }
 
@@ -44,16 +47,23 @@ impl Form {
 
     /// Cubic scene units.
     pub fn volume(&self) -> f64 {
-        self.primitive().volume()
+        self.hull.as_ref().map_or_else(|| self.primitive().volume(), Hull::volume)
     }
 
     /// In the bone's frame, at a density of 1.
     pub fn mass_properties(&self) -> MassProperties {
+        let solid = self.hull.as_ref().and_then(|h| shape::of_mesh(&h.points, &h.triangles, 1.0));
+        if let Some(solid) = solid {
+            return solid;
+        }
         self.primitive().mass_properties(1.0).moved(self.at.position, self.at.rotation)
     }
 
     /// How far it reaches towards `direction` (of the bone's frame), from the bone's origin.
     pub fn reach(&self, direction: DVec3) -> f64 {
+        if let Some(hull) = &self.hull {
+            return hull.points.iter().map(|p| p.dot(direction)).fold(f64::NEG_INFINITY, f64::max);
+        }
         let d = self.at.rotation.conjugate() * direction;
         let own = match self.kind {
             Kind::Box(s) => (s * 0.5 * d.abs()).element_sum(),
@@ -63,6 +73,18 @@ impl Form {
             }
         };
         self.at.position.dot(direction) + own
+    }
+
+    /// The point of it that is farthest towards `direction`, about, in the bone's frame.
+    pub(super) fn lowest(&self, direction: DVec3) -> DVec3 {
+        let far = |a: DVec3, b: DVec3| if b.dot(direction) > a.dot(direction) { b } else { a };
+        match &self.hull {
+            Some(hull) => hull.points.iter().copied().reduce(far).unwrap_or_default(),
+            None => {
+                let (ends, radius) = self.core();
+                far(ends[0], ends[1]) + direction * radius
+            }
+        }
     }
 
     /// The ends of its middle line in the bone's frame, and its thickness about that.
@@ -95,24 +117,56 @@ pub(super) fn fit_all(scene: &Scene, survey: &Survey, flesh: &Flesh, limbs: &mut
         limbs[limb].form = fit(flesh.points(node), &tips, blocky, survey.size);
     }
     pair(scene, limbs);
+    if !flesh.guessed {
+        stand_on_vertices(survey, flesh, limbs);
+    }
+}
+
+/// Limbs that come this near to the lowest vertex of the clip, as a part of the figure's size, touch with their hulls: a
+/// capsule around a foot would stand below its sole.
+const LOW: f64 = 0.06;
+
+fn stand_on_vertices(survey: &Survey, flesh: &Flesh, limbs: &mut [Limb]) {
+    let lowest = |node: usize| {
+        let points = flesh.points(node);
+        let low = survey.places(node).iter().map(|at| {
+            let down = at.rotation.conjugate() * DVec3::NEG_Y;
+            let reach = points.iter().map(|p| p.dot(down)).fold(f64::NEG_INFINITY, f64::max);
+            at.position.y - reach
+        });
+        low.fold(f64::INFINITY, f64::min)
+    };
+    let lows: Vec<f64> = limbs.iter().map(|l| lowest(l.node)).collect();
+    let floor = lows.iter().copied().fold(f64::INFINITY, f64::min);
+    for (limb, low) in limbs.iter_mut().zip(lows) {
+        if low < floor + LOW * survey.size {
+            let hull = shape::hull(flesh.points(limb.node));
+            limb.form.hull = hull.filter(|h| h.thinnest() > THINNEST * survey.size);
+        }
+    }
 }
 
 fn fit(points: &[DVec3], tips: &[DVec3], blocky: bool, size: f64) -> Form {
     let thinnest = THINNEST * size;
-    let solid = shape::hull(points).and_then(|h| shape::of_mesh(&h.points, &h.triangles, 1.0));
+    // A limb reaches from its joint to those of what hangs on it, wherever its vertices are.
+    let mut reached = points.to_vec();
+    if !points.is_empty() {
+        reached.extend(tips.iter().copied().chain([DVec3::ZERO]).filter(|_| !tips.is_empty()));
+    }
+    let solid = shape::hull(&reached).and_then(|h| shape::of_mesh(&h.points, &h.triangles, 1.0));
     let Some(solid) = solid.filter(|s| s.mass > 0.0 && s.center.is_finite()) else {
         // Flat, or nothing at all: a ball where the vertices are.
         let middle = points.iter().sum::<DVec3>() / points.len().max(1) as f64;
         let middle = if middle.is_finite() { middle } else { DVec3::ZERO };
         let far = points.iter().fold(0.0, |m: f64, p| m.max((*p - middle).length()));
         let at = Placement { position: middle, rotation: DQuat::IDENTITY };
-        return Form { kind: Kind::Sphere((0.5 * far).max(2.0 * thinnest)), at };
+        return Form { kind: Kind::Sphere((0.5 * far).max(2.0 * thinnest)), at, hull: None };
     };
     let own = DMat3::from_quat(solid.principal().1);
     // Along its own axes, or along the bone to what hangs on it: whichever is tighter.
     let mut axes: Vec<DVec3> = vec![own.x_axis, own.y_axis, own.z_axis];
     axes.extend(tips.iter().filter_map(|t| t.try_normalize()));
-    let capsules = axes.iter().map(|axis| capsule(points, solid.center, *axis, thinnest));
+    let capsules = axes.iter().map(|axis| capsule(points, &reached, solid.center, *axis, thinnest));
     let tighter = |a: Form, b: Form| if b.volume() < a.volume() { b } else { a };
     let Some(capsule) = capsules.reduce(tighter) else { return Form::default() };
     let block = block(points, DQuat::from_mat3(&own).normalize(), thinnest);
@@ -126,11 +180,11 @@ fn quantile(values: &mut [f64], part: f64) -> f64 {
     values[((values.len() - 1) as f64 * part).round() as usize]
 }
 
-fn capsule(points: &[DVec3], center: DVec3, axis: DVec3, thinnest: f64) -> Form {
+fn capsule(points: &[DVec3], reached: &[DVec3], center: DVec3, axis: DVec3, thinnest: f64) -> Form {
     let along = |p: DVec3| (p - center).dot(axis);
     let mut out: Vec<f64> = points.iter().map(|p| (*p - center - axis * along(*p)).length()).collect();
     let radius = quantile(&mut out, WITHIN).max(thinnest);
-    let (lo, hi) = points
+    let (lo, hi) = reached
         .iter()
         .fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), p| (lo.min(along(*p)), hi.max(along(*p))));
     let length = (hi - lo - 2.0 * radius).max(0.0);
@@ -138,6 +192,7 @@ fn capsule(points: &[DVec3], center: DVec3, axis: DVec3, thinnest: f64) -> Form 
     Form {
         kind: Kind::Capsule(1, radius, length),
         at: Placement { position: center + axis * (0.5 * (lo + hi)), rotation },
+        hull: None,
     }
 }
 
@@ -157,7 +212,11 @@ fn block(points: &[DVec3], rotation: DQuat, thinnest: f64) -> Form {
         (lo[i], hi[i]) = (quantile(&mut values, beyond), quantile(&mut values, 1.0 - beyond));
     }
     let size = (hi - lo).max(DVec3::splat(2.0 * thinnest));
-    Form { kind: Kind::Box(size), at: Placement { position: rotation * (0.5 * (lo + hi)), rotation } }
+    Form {
+        kind: Kind::Box(size),
+        at: Placement { position: rotation * (0.5 * (lo + hi)), rotation },
+        hull: None,
+    }
 }
 
 /// Gives the two of a pair the same sizes: the mean of both, where they are about the same.
@@ -173,7 +232,7 @@ fn pair(scene: &Scene, limbs: &mut [Limb]) {
             _ => continue,
         };
         let before = limbs[a].form.volume().max(limbs[b].form.volume());
-        let after = Form { kind, ..limbs[a].form }.volume();
+        let after = Form { kind, hull: None, at: limbs[a].form.at }.volume();
         if after > 0.6 * before {
             (limbs[a].form.kind, limbs[b].form.kind) = (kind, kind);
         }

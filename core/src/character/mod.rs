@@ -17,6 +17,7 @@ mod range;
 mod survey;
 
 pub use chain::Chain;
+pub(crate) use flesh::vertices;
 pub use form::Form;
 pub use range::Room;
 
@@ -58,6 +59,10 @@ pub struct Limb {
     pub chain: usize,
     /// How far it turns against its parent. `None` where there is no joint.
     pub room: Option<Room>,
+    /// Whether the clip drags it over the floor, as a walk on the spot does: then friction would hold it back.
+    pub drags: bool,
+    /// How hard the clip turns it against its parent, rad/s^2.
+    pub fastest: f64,
     /// How many times its own inertia hangs on its joint.
     pub carries: f64,
     /// In words, why it is a body.
@@ -99,6 +104,8 @@ pub fn character(scene: &Scene, clip: &Clip) -> Option<Character> {
                     volume: 0.0,
                     chain: 0,
                     room: None,
+                    drags: false,
+                    fastest: 0.0,
                     carries: 1.0,
                     because: because.clone(),
                 });

@@ -29,7 +29,7 @@ fn margin(part: Option<Part>) -> (f64, f64) {
         Some(Part::Spine) => (12.0, 8.0),
         Some(Part::Head) => (20.0, 20.0),
         Some(Part::Arm | Part::Leg) => (25.0, 20.0),
-        Some(Part::End) => (25.0, 10.0),
+        Some(Part::End) => (40.0, 25.0),
         Some(Part::Loose) => (40.0, 15.0),
         _ => (25.0, 20.0),
     }
@@ -42,6 +42,10 @@ const WIDEST: f64 = 170.0;
 pub(super) fn learn(scene: &Scene, survey: &Survey, figure: &mut Character) {
     for i in 0..figure.limbs.len() {
         let (node, parent) = (figure.limbs[i].node, figure.limbs[i].parent);
+        figure.limbs[i].fastest = match parent {
+            Some(p) => fastest(survey.seen(figure.limbs[p].node, node).map(|p| p.rotation), survey.step),
+            None => fastest(survey.places(node).iter().map(|p| p.rotation), survey.step),
+        };
         let Some(parent) = parent.filter(|_| figure.limbs[i].jointed) else { continue };
         let turns: Vec<DQuat> = survey.seen(figure.limbs[parent].node, node).map(|p| p.rotation).collect();
         let axis = figure.limbs[i].form.mass_properties().center;
@@ -75,6 +79,14 @@ pub(super) fn learn(scene: &Scene, survey: &Survey, figure: &mut Character) {
             |r: &Room| r.swing_deg.iter().chain(&r.twist_deg).any(|d| d.abs() > WIDEST || !d.is_finite());
         limb.room = limb.room.filter(|r| !too_wide(r));
     }
+}
+
+/// The hardest that orientations `step` seconds apart turn, rad/s^2.
+fn fastest(turns: impl Iterator<Item = DQuat>, step: f64) -> f64 {
+    let turns: Vec<DQuat> = turns.collect();
+    let spins: Vec<DVec3> = turns.windows(2).map(|t| rotation::log(t[1] * t[0].conjugate()) / step).collect();
+    let hardest = spins.windows(2).map(|s| (s[1] - s[0]).length() / step).fold(0.0, f64::max);
+    if hardest.is_finite() { hardest } else { 0.0 }
 }
 
 /// A rotation that takes x to `axis` the shortest way.

@@ -21,6 +21,8 @@ pub(super) struct Survey {
     pub(super) size: f64,
     /// Nodes whose scale changes; many exporters key one that stays.
     scales: HashSet<usize>,
+    /// Between two moments, s.
+    pub(super) step: f64,
     /// Vertices of skins and of what bones carry at the first moment.
     pub(super) vertices: HashMap<usize, Vec<DVec3>>,
 }
@@ -73,6 +75,7 @@ impl Survey {
             stretch,
             size,
             scales,
+            step: (end - start) / frames,
             vertices,
         })
     }

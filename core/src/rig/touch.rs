@@ -50,7 +50,10 @@ impl Compiler<'_> {
             if let Some(coating) = coating {
                 check_coating(coating, &format!("{place}.contact.coating"))?;
             }
-            let collides = body.contact.collide.unwrap_or_else(|| has_shape(self.scene, node, &body.shape));
+            let collides = body
+                .contact
+                .collide
+                .unwrap_or_else(|| has_shape(self.scene, node, &body.shape, !self.skin(node).is_empty()));
             if !(setup.world.collisions && collides) {
                 if body.behaviour == Behaviour::Static && !collides && body.contact.collide.is_none() {
                     self.warnings.push(format!("{place} is static and has no shape: nothing touches it"));
@@ -154,7 +157,8 @@ impl Compiler<'_> {
         known: &mut Known,
     ) -> Result<Form, SetupError> {
         let reach = reach(self.scene, self.pose, &self.children, node);
-        let maker = Maker { scene: self.scene, pose: self.pose, node, obstacle, place, reach };
+        let maker =
+            Maker { scene: self.scene, pose: self.pose, node, obstacle, place, reach, skin: self.skin(node) };
         let kind = match wanted {
             Shape::Auto {} => 0,
             Shape::Mesh {} => 1,
@@ -250,7 +254,7 @@ impl Compiler<'_> {
 }
 
 /// Whether a shape can be told from the node or from what is given.
-fn has_shape(scene: &crate::scene::Scene, node: usize, shape: &Shape) -> bool {
+fn has_shape(scene: &crate::scene::Scene, node: usize, shape: &Shape, is_bone: bool) -> bool {
     let given = match shape {
         Shape::Box { size } => size.is_some(),
         Shape::Sphere { radius } => radius.is_some(),
@@ -259,7 +263,8 @@ fn has_shape(scene: &crate::scene::Scene, node: usize, shape: &Shape) -> bool {
         | Shape::Cone { radius, length } => radius.is_some() && length.is_some(),
         Shape::Plane {} | Shape::Compound { .. } => true,
         Shape::HeightField { heights, .. } => !heights.is_empty(),
-        Shape::Auto {} | Shape::Mesh {} | Shape::Hull {} | Shape::Parts {} => false,
+        Shape::Hull {} => is_bone,
+        Shape::Auto {} | Shape::Mesh {} | Shape::Parts {} => false,
     };
     given || own_mesh(scene, node).is_some()
 }

@@ -65,7 +65,9 @@ fn explain_with(scene: &Scene, clip: &Clip, figure: Option<&Character>) -> Vec<C
             let ([a, b], [least, most]) = (r.swing_deg, r.twist_deg);
             format!(", tilts by up to {a:.0} and {b:.0} and twists from {least:.0} to {most:.0} degrees")
         });
-        let because = format!("{}{turns}; of the chain \"{chain}\"", limb.because);
+        let drags =
+            if limb.drags { ", is dragged over the floor by its keys, so without friction" } else { "" };
+        let because = format!("{}{turns}{drags}; of the chain \"{chain}\"", limb.because);
         bones.insert(limb.node, Choice { node: limb.node, behaviour: Behaviour::Guided, because });
     }
     for bone in figure.iter().flat_map(|f| &f.carried) {

@@ -1,6 +1,6 @@
 //! A skeleton's bodies and joints, as a set-up says them.
 
-use super::{Body, Group, Joint, JointFrame, JointKind, Part, Parts, Setup, Shape, Space};
+use super::{Body, Group, Joint, JointFrame, JointKind, Limit, Part, Parts, Setup, Shape, Space};
 use crate::character::{Character, Form, Limb};
 use crate::rotation;
 use crate::scene::{Placement, Pose, Scene};
@@ -11,12 +11,15 @@ use std::collections::HashMap;
 /// Living things are about as dense as water, kg/m^3.
 const DENSITY: f64 = 1000.0;
 
-/// Bones answer about 1.6 times as quickly as props: what each lags behind adds up along a limb, and a foot that is
+/// Bones answer nearly three times as quickly as props: what each lags behind adds up along a limb, and a foot that is
 /// half a step late is no longer walking.
-const FIRM: f64 = 2.5;
+const FIRM: f64 = 8.0;
 
-/// Tails and ears answer at two thirds of a prop's rate: they lag, and swing past.
-const LOOSE: f64 = 0.5;
+/// Tails and ears answer about as quickly as props: they lag, and swing past.
+const LOOSE: f64 = 1.2;
+
+/// Muscles turn their limbs at least this many times as hard as the clip's fastest turns need.
+const SPARE: f64 = 2.0;
 
 /// Adds a figure's bodies, joints, groups and floor to a set-up. `pose` is evaluated at the first frame.
 pub(super) fn add(
@@ -43,9 +46,14 @@ pub(super) fn add(
             body.guide.follow = Parts::Orientation;
         }
         body.actuator.carries = Some(rounded(limb.carries, 3)).filter(|c| *c > 1.0);
+        let strength = if chain.loose { LOOSE } else { FIRM };
+        if let Some(weights) = strong_enough(limb, setup.world.metres_per_unit, strength) {
+            body.actuator.max_torque = Some(Limit::Weights(weights.into()));
+        }
         body.groups.push(chain.name.clone());
         body.contact.layers.push(chain.name.clone());
         body.contact.passes.clone_from(&chain.near);
+        body.contact.friction = limb.drags.then_some(0.0);
         setup.bodies.push(body);
         let Some(parent) = limb.parent.map(|p| &figure.limbs[p]).filter(|_| limb.jointed) else { continue };
         let mut joint = Joint::new(JointKind::Universal, [&reference(parent), &reference(limb)]);
@@ -65,8 +73,22 @@ pub(super) fn add(
     }
 }
 
+/// The limit of a muscle, in weights, that is enough for what the clip has it do; `None` where the preset's is.
+fn strong_enough(limb: &Limb, metres_per_unit: f64, strength: f64) -> Option<f64> {
+    let own = limb.form.mass_properties();
+    let inertia = own.inertia.x_axis.x.max(own.inertia.y_axis.y).max(own.inertia.z_axis.z);
+    // rad/s^2 that one weight at the radius gives, as limits are counted.
+    let per_weight = own.mass * (9.81 / metres_per_unit) * own.radius / inertia;
+    let needed = SPARE * limb.fastest / (per_weight * strength);
+    let Limit::Weights(preset) = super::Preset::default().values().max_torque else { return None };
+    (needed.is_finite() && needed > preset.first()).then(|| rounded(needed, 2))
+}
+
 /// The shape of a limb in the axes of its node.
 fn shape(form: &Form) -> Shape {
+    if form.hull.is_some() {
+        return Shape::Hull {};
+    }
     let size = |v: f64| Some(rounded(v, 4));
     let shape = match form.kind {
         Kind::Sphere(r) => Shape::Sphere { radius: size(r) },

@@ -213,6 +213,7 @@ impl State {
         if together {
             super::constrain::assemble(rig, &mut state.solids, time);
         }
+        super::balance::balance(rig, &mut state, gravity);
         for tracker in &rig.trackers {
             let path = &rig.paths[tracker.path];
             let on_path = Target { parameter: time, span: path.seek(0, time) };
