@@ -37,6 +37,9 @@ const WITHIN: f64 = 0.9;
 const CLEARLY: f64 = 1.25;
 const GROSSLY: f64 = 2.0;
 
+/// A bone without flesh that others hang on is a ball of this radius, as a part of the figure: smaller ones make no firm link.
+const PEG: f64 = 0.025;
+
 /// No shape is thinner than this part of the figure.
 const THINNEST: f64 = 0.004;
 
@@ -101,7 +104,14 @@ impl Form {
             }
         };
         let along = self.at.rotation * (axis * half);
-        ([self.at.position - along, self.at.position + along], radius)
+        let ends = [self.at.position - along, self.at.position + along];
+        let off = |p: &DVec3| {
+            let way = ends[1] - ends[0];
+            let u = ((*p - ends[0]).dot(way) / way.length_squared().max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
+            (*p - ends[0] - way * u).length()
+        };
+        let beyond = self.hull.iter().flat_map(|h| &h.points).map(off).fold(radius, f64::max);
+        (ends, beyond)
     }
 }
 
@@ -160,7 +170,7 @@ fn fit(points: &[DVec3], tips: &[DVec3], blocky: bool, size: f64) -> Form {
         let middle = if middle.is_finite() { middle } else { DVec3::ZERO };
         let far = points.iter().fold(0.0, |m: f64, p| m.max((*p - middle).length()));
         let at = Placement { position: middle, rotation: DQuat::IDENTITY };
-        return Form { kind: Kind::Sphere((0.5 * far).max(2.0 * thinnest)), at, hull: None };
+        return Form { kind: Kind::Sphere((0.5 * far).max(PEG * size)), at, hull: None };
     };
     let own = DMat3::from_quat(solid.principal().1);
     // Along its own axes, or along the bone to what hangs on it: whichever is tighter.

@@ -63,6 +63,9 @@ pub struct Limb {
     pub drags: bool,
     /// How hard the clip turns it against its parent, rad/s^2.
     pub fastest: f64,
+    /// Its moment of inertia about every axis, per mass, square scene units, where others hang on it: the shape's largest. An
+    /// upper arm is easily turned about itself, but not with a bent forearm on it, and muscles are as strong as the inertia.
+    pub moment: Option<f64>,
     /// How many times its own inertia hangs on its joint.
     pub carries: f64,
     /// In words, why it is a body.
@@ -105,6 +108,7 @@ pub fn character(scene: &Scene, clip: &Clip) -> Option<Character> {
                     chain: 0,
                     room: None,
                     drags: false,
+                    moment: None,
                     fastest: 0.0,
                     carries: 1.0,
                     because: because.clone(),
@@ -147,6 +151,11 @@ fn weigh(survey: &Survey, limbs: &mut [Limb]) {
         .collect();
     let trace = |m: glam::DMat3| m.x_axis.x + m.y_axis.y + m.z_axis.z;
     for i in 0..limbs.len() {
+        if limbs.iter().any(|l| l.parent == Some(i) && l.jointed) {
+            limbs[i].moment = Some(masses[i].0.principal().0.max_element() / masses[i].0.mass);
+        }
+    }
+    for i in 0..limbs.len() {
         let joint = survey.first(limbs[i].node).position;
         let below = (0..limbs.len()).filter(|&k| hangs_on(limbs, k, i));
         let moved: f64 = below
@@ -154,12 +163,17 @@ fn weigh(survey: &Survey, limbs: &mut [Limb]) {
                 trace(masses[k].0.inertia) + 2.0 * masses[k].0.mass * (masses[k].1 - joint).length_squared()
             })
             .sum();
-        limbs[i].carries = (moved / trace(masses[i].0.inertia)).clamp(1.0, MOST_CARRIED);
+        let own = match limbs[i].moment {
+            // A slender thing has twice its largest moment in all.
+            Some(moment) => 2.0 * moment * masses[i].0.mass,
+            None => trace(masses[i].0.inertia),
+        };
+        limbs[i].carries = (moved / own).clamp(1.0, MOST_CARRIED);
     }
 }
 
 /// Beyond this a limb is no more than a peg that others hang on, and its shape says nothing of its strength.
-const MOST_CARRIED: f64 = 1e4;
+const MOST_CARRIED: f64 = 1e5;
 
 /// Whether limb `k` is limb `i` or hangs on it.
 fn hangs_on(limbs: &[Limb], k: usize, i: usize) -> bool {

@@ -38,7 +38,10 @@ pub(super) fn add(
         let chain = &figure.chains[limb.chain];
         let mut body = Body::new(reference(limb));
         body.shape = shape(&limb.form);
-        body.mass = Some(rounded(limb.volume * per_volume, 4));
+        let mass = rounded(limb.volume * per_volume, 4);
+        body.mass = Some(mass);
+        let metres = setup.world.metres_per_unit;
+        body.inertia = limb.moment.map(|m| [rounded(m * mass * metres * metres, 4); 3]);
         if limb.parent.is_some() {
             body.guide.space = Space::Parent;
         }
@@ -76,7 +79,7 @@ pub(super) fn add(
 /// The limit of a muscle, in weights, that is enough for what the clip has it do; `None` where the preset's is.
 fn strong_enough(limb: &Limb, metres_per_unit: f64, strength: f64) -> Option<f64> {
     let own = limb.form.mass_properties();
-    let inertia = own.inertia.x_axis.x.max(own.inertia.y_axis.y).max(own.inertia.z_axis.z);
+    let inertia = limb.moment.map_or_else(|| own.principal().0.max_element(), |m| m * own.mass);
     // rad/s^2 that one weight at the radius gives, as limits are counted.
     let per_weight = own.mass * (9.81 / metres_per_unit) * own.radius / inertia;
     let needed = SPARE * limb.fastest / (per_weight * strength);
