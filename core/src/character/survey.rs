@@ -110,12 +110,12 @@ impl Survey {
             .filter(|p| self.is_bone.contains(p))
     }
 
-    /// The bone that carries a node that is none itself.
+    /// The bone that carries a node, itself included.
     pub(super) fn carrier(&self, scene: &Scene, node: usize) -> Option<usize> {
         carrier(scene, &self.is_bone, node)
     }
 }
 
 fn carrier(scene: &Scene, is_bone: &HashSet<usize>, node: usize) -> Option<usize> {
-    std::iter::successors(scene.nodes[node].parent, |&p| scene.nodes[p].parent).find(|p| is_bone.contains(p))
+    std::iter::successors(Some(node), |&p| scene.nodes[p].parent).find(|p| is_bone.contains(p))
 }
