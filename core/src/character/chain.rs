@@ -35,9 +35,9 @@ pub(super) fn find(scene: &Scene, survey: &Survey, figure: &mut Character) {
     let paired: Vec<usize> =
         form::pairs(scene, &figure.limbs).into_iter().flat_map(|(a, b)| [a, b]).collect();
     let mut called: Vec<(String, bool)> = Vec::new();
-    for i in 0..names.len() {
+    for (i, bone) in names.iter().enumerate() {
         let above = figure.limbs[i].parent.map(|p| (p, called[p].clone()));
-        let own = title(&names[i]);
+        let own = title(bone);
         let (name, loose) = match (own, above) {
             (Some((_, true)), Some((_, (name, true)))) => (name, true),
             (Some((name, loose)), _) => (name, loose),

@@ -133,7 +133,9 @@ mod tests {
 
     #[test]
     fn angles_turn_as_a_set_up_reads_them() {
-        for turn in [DVec3::new(0.3, -1.1, 2.0), DVec3::new(0.0, 1.570_796_326_794_896_6, 0.0), DVec3::ZERO] {
+        for turn in
+            [DVec3::new(0.3, -1.1, 2.0), DVec3::new(0.0, std::f64::consts::FRAC_PI_2, 0.0), DVec3::ZERO]
+        {
             let q = rotation::exp(turn);
             let [x, y, z] = angles(q).map(f64::to_radians);
             let about = |axis: DVec3, angle: f64| rotation::exp(axis * angle);
