@@ -1,8 +1,8 @@
 //! A skeleton made into bodies: which bones matter, what shape and mass each has, how far it turns, which chain it is of.
 //!
-//! In the order that it is found out: [`flesh`] gathers the vertices that each bone moves, [`survey`] samples the clip,
-//! [`choice`] says which bones become bodies, [`form`] fits a shape to each, [`chain`] names limbs, [`range`] learns limits,
-//! [`ground`] finds where the feet stand. [`name`] knows what people call bones. Everything is in scene units, in the
+//! In the order that it is found out: `flesh` gathers the vertices that each bone moves, `survey` samples the clip,
+//! `choice` says which bones become bodies, `form` fits a shape to each, `chain` names limbs, `range` learns limits,
+//! `ground` finds where the feet stand. `name` knows what people call bones. Everything is in scene units, in the
 //! rigid frame of the bone ([`crate::scene::Pose::placement`]), at the first frame where a moment matters.
 //!
 //! Nothing here fails: a bone about which nothing can be said stays keyed, and says why.
@@ -183,4 +183,71 @@ fn hangs_on(limbs: &[Limb], k: usize, i: usize) -> bool {
 /// A point of a bone's frame in the world.
 fn placed(at: &Placement, point: DVec3) -> DVec3 {
     at.position + at.rotation * point
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::curve::{Curve, Kind, Segments};
+    use crate::scene::{Channel, Channels, Local, Mesh, Node, Property, Skin};
+
+    /// A trunk with two legs, a tail and a helper, all of boxes on bones; the trunk goes up and down by a little.
+    fn dog() -> Scene {
+        let mut scene = Scene::default();
+        let corners =
+            (0..8).map(|i| DVec3::new(f64::from(i & 1), f64::from(i >> 1 & 1), f64::from(i >> 2)) - 0.5);
+        let faces = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]];
+        let triangles = faces.iter().flat_map(|f| [[f[0], f[1], f[2]], [f[0], f[2], f[3]]]).collect();
+        scene.meshes.push(Mesh { positions: corners.collect(), triangles, ..Mesh::default() });
+        let mut add = |name: &str, parent: Option<usize>, at: [f64; 3], size: Option<[f64; 3]>| {
+            let local =
+                |translation, scale| Local::Channels(Channels { translation, scale, ..Channels::default() });
+            let node = scene.nodes.len();
+            let local_here = local(DVec3::from_array(at), DVec3::ONE);
+            scene.nodes.push(Node { name: name.into(), parent, local: local_here, ..Node::default() });
+            if let Some(size) = size {
+                let shown = local(DVec3::ZERO, DVec3::from_array(size));
+                scene.nodes.push(Node { parent: Some(node), mesh: Some(0), local: shown, ..Node::default() });
+            }
+            node
+        };
+        let trunk = add("Spine", None, [0.0, 1.0, 0.0], Some([1.0, 0.4, 0.4]));
+        let left = add("Leg.L", Some(trunk), [0.4, -0.5, 0.15], Some([0.12, 0.8, 0.1]));
+        let right = add("Leg.R", Some(trunk), [0.4, -0.5, -0.15], Some([0.1, 0.8, 0.12]));
+        let tail = add("Tail1", Some(trunk), [-0.6, 0.0, 0.0], Some([0.3, 0.05, 0.05]));
+        let tip = add("Tail2", Some(tail), [-0.3, 0.0, 0.0], Some([0.3, 0.05, 0.05]));
+        let pole = add("PoleTarget", Some(trunk), [0.0, 2.0, 0.0], None);
+        scene.skins.push(Skin { joints: vec![trunk, left, right, tail, tip, pole], ..Skin::default() });
+        let values = vec![0.0, 1.0, 0.0, 0.0, 1.01, 0.0];
+        let curve = Curve::new(Kind::Vector, 3, vec![0.0, 1.0], values, Segments::Linear).unwrap();
+        let channels = vec![Channel { node: trunk, property: Property::Translation, curve }];
+        scene.clips.push(Clip { channels, ..Clip::default() });
+        scene
+    }
+
+    #[test]
+    fn a_dog_is_taken_apart_as_one_would() {
+        let scene = dog();
+        let found = character(&scene, &scene.clips[0]).unwrap();
+        let names: Vec<&str> = found.limbs.iter().map(|l| scene.nodes[l.node].name.as_str()).collect();
+        assert_eq!(names, ["Spine", "Leg.L", "Leg.R", "Tail1", "Tail2"]);
+        assert_eq!(found.carried.len(), 1);
+        assert!(found.carried[0].because.contains("target"), "{}", found.carried[0].because);
+        let chains: Vec<(&str, bool)> = found.chains.iter().map(|c| (c.name.as_str(), c.loose)).collect();
+        assert_eq!(chains, [("spine", false), ("left leg", false), ("right leg", false), ("tail", true)]);
+        assert!(found.limbs[1..].iter().all(|l| l.jointed && l.room.is_some()));
+        // Shapes fill what is seen: 0.16 + 2 * 0.0096 + 2 * 0.00075, at worst half of it counted twice.
+        let volume: f64 = found.limbs.iter().map(|l| l.volume).sum();
+        assert!((0.15..0.25).contains(&volume), "{volume}");
+        assert!(found.limbs[0].carries > 1.0 && found.limbs[4].carries < found.limbs[3].carries);
+        let floor = found.floor.unwrap();
+        assert!((floor - 0.1).abs() < 1e-9, "the soles are at {floor}");
+    }
+
+    #[test]
+    fn a_clip_that_moves_no_bone_makes_no_character() {
+        let mut scene = dog();
+        scene.clips[0].channels.clear();
+        assert!(character(&scene, &scene.clips[0]).is_none());
+    }
 }

@@ -103,7 +103,7 @@ fn shape(form: &Form) -> Shape {
     let Placement { position, rotation } = form.at;
     let extent = form.volume().cbrt();
     let at = position.to_array().map(|v| (v / extent * 1e4).round() * extent / 1e4).map(|v| rounded(v, 5));
-    let turn_deg = angles(rotation).map(|v| (v * 10.0).round() / 10.0);
+    let turn_deg = angles(rotation).map(|v| (v * 10.0).round() / 10.0 + 0.0); // no -0
     Shape::Compound { parts: vec![Part { shape, at, turn_deg }] }
 }
 
