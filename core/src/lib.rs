@@ -4,7 +4,7 @@
 //! immutable [`rig`]; [`simulate`] advances its state step by step and records a [`motion`], or one turn of a
 //! [`cycle`]; [`bake`] turns that into curves for the host's channels.
 //!
-//! Underneath: [`curve`] (animator splines), [`rotation`] (unit quaternions), [`shape`] (mass and inertia),
+//! Underneath: [`character`] (skeletons as bodies, for the automatic set-up), [`curve`] (animator splines), [`rotation`] (unit quaternions), [`shape`] (mass and inertia),
 //! [`guide`] (targets on paths), [`actuator`] (limited strength towards them), [`dynamics`] (motion of one solid),
 //! [`joint`] (what holds two together), [`assemble`] (putting all of them together), [`solve`] (sparse systems).
 //!
@@ -15,6 +15,7 @@
 pub mod actuator;
 pub mod assemble;
 pub mod bake;
+pub mod character;
 pub mod coating;
 pub mod contact;
 pub mod curve;

@@ -69,6 +69,7 @@ fn scene() -> impl Strategy<Value = Scene> {
             name: "card".into(),
             positions: vec![DVec3::ZERO, DVec3::X, DVec3::Y],
             triangles: vec![[0, 1, 2]],
+            ..Mesh::default()
         });
         let mut clip = Clip { name: "Keys".into(), channels: Vec::new() };
         for (i, (parent, translation, scale, curves)) in parts.into_iter().enumerate() {
@@ -261,6 +262,7 @@ proptest! {
             name: "card".into(),
             positions: vec![DVec3::ZERO, DVec3::X, DVec3::Y],
             triangles: vec![[0, 1, 2]],
+            ..Mesh::default()
         });
         for i in 0..4 {
             let at = Channels { translation: DVec3::X * f64::from(i), ..Channels::default() };

@@ -212,7 +212,7 @@ unsafe fn set_mesh<N: Copy + Into<f64>>(
         positions = vec![corners.0, corners.1];
     }
     let triangles = triangles.chunks_exact(3).map(|t| [t[0], t[1], t[2]]).collect();
-    let mesh = Mesh { name, positions, triangles };
+    let mesh = Mesh { name, positions, triangles, ..Mesh::default() };
     match data.nodes[node].mesh {
         Some(at) => data.meshes[at] = mesh,
         None => {
@@ -248,10 +248,10 @@ pub unsafe extern "C" fn sinew_scene_set_skin(
             node_at(data, joint)?;
         }
         match data.nodes[node].skin {
-            Some(at) => data.skins[at] = Skin { joints },
+            Some(at) => data.skins[at] = Skin { joints, ..Skin::default() },
             None => {
                 data.nodes[node].skin = Some(data.skins.len());
-                data.skins.push(Skin { joints });
+                data.skins.push(Skin { joints, ..Skin::default() });
             }
         }
         Ok(())

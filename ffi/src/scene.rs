@@ -76,6 +76,11 @@ impl Scene {
         }
         let mut setup = setup::automatic(self.data(), clip)?;
         if let Some(metres) = self.metres_per_unit {
+            let factor = metres / setup.world.metres_per_unit;
+            for body in &mut setup.bodies {
+                body.mass = body.mass.map(|m| m * factor.powi(3));
+                body.inertia = body.inertia.map(|i| i.map(|m| m * factor.powi(5)));
+            }
             setup.world.metres_per_unit = metres;
         }
         if self.frame_rate_is_known {

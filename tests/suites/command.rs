@@ -99,8 +99,9 @@ fn setup_writes_a_file_that_bake_uses() {
     );
     assert_eq!(same["bodies"], auto["bodies"], "the written set-up is the automatic one");
     assert_eq!(same["setup"], "hop.sinew.json");
-    let text = fs::read_to_string(&file).unwrap();
-    fs::write(&file, text.replace("\"reactive\"", "\"limp\"")).unwrap();
+    let mut edited: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    edited["bodies"][0]["actuator"]["preset"] = "limp".into();
+    fs::write(&file, edited.to_string()).unwrap();
     let limp = json(&sinew(&["bake", "hop.gltf", "--json"], folder.path()).success().unwrap());
     let far = |r: &Value| r["bodies"][0]["max_distance"].as_f64().unwrap();
     assert!(far(&limp) > 1.5 * far(&same));

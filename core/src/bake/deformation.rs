@@ -93,7 +93,7 @@ struct Soft {
 /// The meshes that soft colliders are the skin of: that of their node, or of the next above that has one.
 fn soft(scene: &Scene, rig: &Rig, options: &Bake) -> Vec<Soft> {
     let mesh_node = |c: &Collider| {
-        let mut at = Some(c.node);
+        let mut at = Some(c.node).filter(|n| *n < scene.nodes.len());
         while let Some(node) = at {
             let n = &scene.nodes[node];
             if let Some(mesh) = n.mesh.filter(|&m| n.skin.is_none() && !scene.meshes[m].triangles.is_empty())

@@ -28,9 +28,11 @@ impl Compiler<'_> {
         let on = self.on_solids(colliders);
         let touching: BTreeSet<usize> = colliders.all.iter().map(|c| c.node).collect();
         let scene = self.scene;
-        let hangs =
-            |a: usize, b: usize| std::iter::successors(Some(a), |&n| scene.nodes[n].parent).any(|n| n == b);
-        let stands = |c: &&Collider| !matches!(c.carrier, Carrier::Solid(_));
+        let hangs = |a: usize, b: usize| {
+            std::iter::successors(Some(a), |&n| scene.nodes.get(n)?.parent).any(|n| n == b)
+        };
+        // The floor is no node, and hangs on none.
+        let stands = |c: &&Collider| !matches!(c.carrier, Carrier::Solid(_)) && c.node < scene.nodes.len();
         let loose: BTreeSet<usize> = colliders.all.iter().filter(stands).map(|c| c.node).collect();
         // What a node stands for: everything on its solid, or else itself and what is below it and on none.
         let all_on = |node: usize| match self.solid_of_node.get(&node) {
@@ -74,7 +76,8 @@ impl Compiler<'_> {
         let inside: Vec<((usize, usize), f64)> =
             inside.into_iter().filter(|((a, b), _)| !hangs(*a, *b) && !hangs(*b, *a)).collect();
         for ((a, b), depth) in inside.iter().take(MOST_NAMED) {
-            let (a, b) = (self.scene.label(*a), self.scene.label(*b));
+            let label = |n: usize| if n < scene.nodes.len() { scene.label(n) } else { "the floor".into() };
+            let (a, b) = (label(*a), label(*b));
             self.warnings.push(format!(
                 "{a} and {b} overlap at the first frame by {depth:.3} and pass through each other until they have come apart; move them, or write one into the other's \"ignores\" if that is meant"
             ));

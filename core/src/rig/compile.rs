@@ -59,6 +59,7 @@ pub fn compile(scene: &Scene, setup: &Setup, clip: Option<&Clip>) -> Result<Comp
         solid_of_node: HashMap::new(),
         notes: Vec::new(),
         warnings,
+        skins: skins(scene, setup, &pose, &bodies),
     };
     let mpu = compiler.mpu;
     if !(mpu.is_finite() && mpu > 0.0) {
@@ -114,6 +115,22 @@ pub(super) struct Compiler<'a> {
     pub(super) solid_of_node: HashMap<usize, usize>,
     pub(super) notes: Vec<String>,
     pub(super) warnings: Vec<String>,
+    /// Vertices that follow bones, where shapes are made of them.
+    skins: HashMap<usize, Vec<DVec3>>,
+}
+
+/// The vertices that follow each body that is a bone, in its rigid frame; none where no shape asks for them.
+fn skins(
+    scene: &Scene,
+    setup: &Setup,
+    pose: &Pose,
+    bodies: &HashMap<usize, usize>,
+) -> HashMap<usize, Vec<DVec3>> {
+    let asks = |b: &Body| matches!(b.shape, setup::Shape::Hull {} | setup::Shape::Compound { .. });
+    match scene.skins.is_empty() || !setup.bodies.iter().any(asks) {
+        true => HashMap::new(),
+        false => crate::character::vertices(scene, pose, &bodies.keys().copied().collect()),
+    }
 }
 
 /// A key whose numbers are no curve, said with its place.
@@ -122,6 +139,11 @@ pub(super) fn curve_error(place: impl Into<String>) -> impl FnOnce(CurveError) -
 }
 
 impl Compiler<'_> {
+    /// The vertices of skins that follow a bone.
+    pub(super) fn skin(&self, node: usize) -> &[DVec3] {
+        self.skins.get(&node).map_or(&[], Vec::as_slice)
+    }
+
     fn groups(&self) -> Result<Vec<GroupFactors>, SetupError> {
         let mut groups = Vec::with_capacity(self.setup.groups.len());
         for (i, g) in self.setup.groups.iter().enumerate() {
@@ -222,7 +244,8 @@ impl Compiler<'_> {
         let (scene, pose) = (self.scene, self.pose);
         let body = &self.setup.bodies[b];
         let place = format!("bodies[{b}] {}", scene.label(node));
-        let (properties, how) = mass(scene, pose, &self.children, node, body, &place, self.mpu)?;
+        let (properties, how) =
+            mass(scene, pose, &self.children, node, body, &place, self.mpu, self.skin(node))?;
         let (inertia, axes) = properties.principal();
         // A solid that only turns is held at its node's origin, so that is what it turns about.
         let center = if body.simulate == Parts::Orientation { DVec3::ZERO } else { properties.center };
@@ -436,6 +459,12 @@ impl Compiler<'_> {
         properties: &crate::shape::MassProperties,
         path: &Path,
     ) -> Result<Settings, SetupError> {
+        if let Some(c) = body.actuator.carries.filter(|c| !(c.is_finite() && *c >= 1.0)) {
+            return Err(SetupError::new(
+                format!("{place}.actuator.carries"),
+                format!("{c} must be 1 or more"),
+            ));
+        }
         let r: Resolved = body.actuator.resolve();
         let place =
             |s: Setting| format!("{place}.{}.{}", if s as u32 >= 8 { "guide" } else { "actuator" }, s.name());

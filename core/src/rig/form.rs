@@ -48,6 +48,8 @@ pub(super) struct Maker<'a> {
     pub(super) place: &'a str,
     /// Radius of a body that has neither mesh nor size.
     pub(super) reach: f64,
+    /// The vertices of skins that follow a bone.
+    pub(super) skin: &'a [DVec3],
 }
 
 /// A mesh in the axes of its node's placement.
@@ -90,6 +92,10 @@ impl Maker<'_> {
             });
         }
         let Some(mesh) = self.mesh() else {
+            let hull = matches!(wanted, Shape::Hull {}).then(|| shape::hull(self.skin)).flatten();
+            if let Some(piece) = hull.and_then(|h| convex(&h)) {
+                return Ok(Form { pieces: vec![piece], how: "hull of the skin that follows it".into() });
+            }
             let ball = Primitive { center: DVec3::ZERO, kind: Kind::Sphere(self.reach) };
             return match wanted {
                 Shape::Mesh {}

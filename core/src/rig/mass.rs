@@ -9,7 +9,7 @@ use glam::{DMat3, DVec3};
 /// Density of water, and nearly of living things, kg/m^3.
 const DEFAULT_DENSITY: f64 = 1000.0;
 
-/// Mass properties of `body` on `node` (`children`: [`Scene::children`]) in the axes of its placement, at the pose's evaluated time; and a note on
+/// Mass properties of `body` on `node` (`children`: [`Scene::children`]; `skin`: the vertices that follow a bone) in the axes of its placement, at the pose's evaluated time; and a note on
 /// how they were found.
 #[allow(clippy::too_many_arguments)]
 pub fn mass(
@@ -20,6 +20,7 @@ pub fn mass(
     body: &Body,
     place: &str,
     metres_per_unit: f64,
+    skin: &[DVec3],
 ) -> Result<(MassProperties, String), SetupError> {
     let positive = |name: &str, v: Option<f64>| match v {
         Some(v) if !(v.is_finite() && v > 0.0) => {
@@ -31,7 +32,7 @@ pub fn mass(
     positive("density", body.density)?;
     let density =
         body.density.unwrap_or(DEFAULT_DENSITY) * (metres_per_unit * metres_per_unit * metres_per_unit);
-    let (mut m, how) = from_shape(scene, pose, children, node, &body.shape, density, place)?;
+    let (mut m, how) = from_shape(scene, pose, children, node, &body.shape, density, place, skin)?;
     if let Some(mass) = body.mass {
         m = m.with_mass(mass);
     }
@@ -67,6 +68,7 @@ pub fn mass(
     Ok((m, how))
 }
 
+#[allow(clippy::too_many_arguments)]
 fn from_shape(
     scene: &Scene,
     pose: &Pose,
@@ -75,6 +77,7 @@ fn from_shape(
     wanted: &Shape,
     density: f64,
     place: &str,
+    skin: &[DVec3],
 ) -> Result<(MassProperties, String), SetupError> {
     if let Some(given) = given(wanted, place)? {
         return Ok((given.mass_properties(density), "size given".into()));
@@ -94,7 +97,7 @@ fn from_shape(
             for (i, part) in parts.iter().enumerate() {
                 let place = format!("{place}.shape.parts[{i}]");
                 let at = form::placed(part, &place)?;
-                let own = from_shape(scene, pose, children, node, &part.shape, density, &place)?.0;
+                let own = from_shape(scene, pose, children, node, &part.shape, density, &place, skin)?.0;
                 let own = own.moved(at.position, at.rotation);
                 whole = Some(whole.map_or(own, |w| w.and(own)));
             }
@@ -114,6 +117,12 @@ fn from_shape(
         _ => {}
     }
     let Some(mesh) = own_mesh(scene, node) else {
+        if matches!(wanted, Shape::Hull {})
+            && let Some(solid) =
+                shape::hull(skin).and_then(|h| shape::of_mesh(&h.points, &h.triangles, density))
+        {
+            return Ok((solid, "hull of the skin that follows it".into()));
+        }
         if matches!(wanted, Shape::Mesh {} | Shape::Hull {} | Shape::Parts {} | Shape::Cone { .. }) {
             return Err(SetupError::new(
                 format!("{place}.shape"),

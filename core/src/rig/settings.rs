@@ -26,15 +26,7 @@ impl Value {
 
     /// From the set-up, every value multiplied by `factor`.
     pub fn scaled(keyable: &Keyable, factor: f64) -> Result<Value, CurveError> {
-        let scaled = match keyable {
-            Keyable::Constant(v) => Keyable::Constant(v * factor),
-            Keyable::Keys(k) => {
-                let mut k = k.clone();
-                k.keys.iter_mut().for_each(|key| key[1] *= factor);
-                Keyable::Keys(k)
-            }
-        };
-        Value::new(&scaled)
+        Value::new(&keyable.clone().times(factor))
     }
 
     /// At `time` (s).

@@ -50,7 +50,10 @@ impl Compiler<'_> {
             if let Some(coating) = coating {
                 check_coating(coating, &format!("{place}.contact.coating"))?;
             }
-            let collides = body.contact.collide.unwrap_or_else(|| has_shape(self.scene, node, &body.shape));
+            let collides = body
+                .contact
+                .collide
+                .unwrap_or_else(|| has_shape(self.scene, node, &body.shape, !self.skin(node).is_empty()));
             if !(setup.world.collisions && collides) {
                 if body.behaviour == Behaviour::Static && !collides && body.contact.collide.is_none() {
                     self.warnings.push(format!("{place} is static and has no shape: nothing touches it"));
@@ -83,9 +86,35 @@ impl Compiler<'_> {
                 });
             }
         }
+        all.extend(self.floor()?);
         let mut colliders = Colliders { all, ..Colliders::default() };
         self.keep_apart(&mut colliders, bodies)?;
         Ok((colliders, notes))
+    }
+
+    /// The floor of the set-up. It has a number beyond all nodes.
+    fn floor(&self) -> Result<Option<Collider>, SetupError> {
+        let Some(height) = self.setup.world.floor.filter(|_| self.setup.world.collisions) else {
+            return Ok(None);
+        };
+        if !height.is_finite() {
+            return Err(SetupError::new(
+                "world.floor",
+                format!("{height} is no height; give a finite number"),
+            ));
+        }
+        Ok(Some(Collider {
+            node: self.scene.nodes.len(),
+            name: "floor".into(),
+            carrier: Carrier::World,
+            place: Placement { position: DVec3::Y * height, ..Placement::IDENTITY },
+            geometry: Geometry::half_space(),
+            material: self.material(&Contact::default(), "world.floor")?,
+            size: f64::INFINITY,
+            member: NO_LAYER,
+            touches: u64::MAX,
+            coating: None,
+        }))
     }
 
     /// What a body is fixed to, and where its node is in that frame.
@@ -128,7 +157,8 @@ impl Compiler<'_> {
         known: &mut Known,
     ) -> Result<Form, SetupError> {
         let reach = reach(self.scene, self.pose, &self.children, node);
-        let maker = Maker { scene: self.scene, pose: self.pose, node, obstacle, place, reach };
+        let maker =
+            Maker { scene: self.scene, pose: self.pose, node, obstacle, place, reach, skin: self.skin(node) };
         let kind = match wanted {
             Shape::Auto {} => 0,
             Shape::Mesh {} => 1,
@@ -224,7 +254,7 @@ impl Compiler<'_> {
 }
 
 /// Whether a shape can be told from the node or from what is given.
-fn has_shape(scene: &crate::scene::Scene, node: usize, shape: &Shape) -> bool {
+fn has_shape(scene: &crate::scene::Scene, node: usize, shape: &Shape, is_bone: bool) -> bool {
     let given = match shape {
         Shape::Box { size } => size.is_some(),
         Shape::Sphere { radius } => radius.is_some(),
@@ -233,7 +263,8 @@ fn has_shape(scene: &crate::scene::Scene, node: usize, shape: &Shape) -> bool {
         | Shape::Cone { radius, length } => radius.is_some() && length.is_some(),
         Shape::Plane {} | Shape::Compound { .. } => true,
         Shape::HeightField { heights, .. } => !heights.is_empty(),
-        Shape::Auto {} | Shape::Mesh {} | Shape::Hull {} | Shape::Parts {} => false,
+        Shape::Hull {} => is_bone,
+        Shape::Auto {} | Shape::Mesh {} | Shape::Parts {} => false,
     };
     given || own_mesh(scene, node).is_some()
 }
@@ -259,21 +290,26 @@ fn layers(setup: &Setup) -> Result<Vec<&str>, SetupError> {
 fn bits(contact: &Contact, layers: &[&str], place: &str) -> Result<(u64, u64), SetupError> {
     let bit = |name: &String| layers.iter().position(|l| l == name).map(|i| 1_u64 << i);
     let member = contact.layers.iter().filter_map(bit).fold(0, |all, b| all | b);
-    let mut touches = u64::MAX;
-    if let Some(names) = &contact.touches {
-        touches = 0;
+    let all_of = |names: &[String], field: &str| {
+        let mut bits = 0;
         for name in names {
             let Some(bit) = bit(name) else {
                 let remedy = nearest(name, layers.iter().copied())
                     .map_or("put something in it, or remove it".into(), |m| format!("did you mean \"{m}\"?"));
                 return Err(SetupError::new(
-                    format!("{place}.contact.touches"),
+                    format!("{place}.contact.{field}"),
                     format!("nothing is in a layer \"{name}\"; {remedy}"),
                 ));
             };
-            touches |= bit;
+            bits |= bit;
         }
-    }
+        Ok(bits)
+    };
+    let mut touches = match &contact.touches {
+        Some(names) => all_of(names, "touches")?,
+        None => u64::MAX,
+    };
+    touches &= !all_of(&contact.passes, "passes")?;
     Ok((if member == 0 { NO_LAYER } else { member }, touches))
 }
 

@@ -2,6 +2,7 @@
 //! once a job has begun. Formats are read into this by the plugin crate; live hosts fill it through the C ABI.
 
 mod pose;
+mod skinned;
 
 pub use pose::{Placement, Pose};
 
@@ -100,13 +101,35 @@ pub struct Mesh {
     /// Triangles as indices into `positions`. Empty when only the bounds are known (compressed meshes): then
     /// `positions` holds the two corners of the bounding box.
     pub triangles: Vec<[u32; 3]>,
+    /// Which bones pull at which vertices, vertex by vertex; the weights of a vertex sum to 1. Empty for a rigid mesh.
+    pub influences: Vec<Influence>,
 }
 
-/// The joints of a skin.
+/// One bone's pull at one vertex.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Influence {
+    /// Index into [`Mesh::positions`].
+    pub vertex: u32,
+    /// Index into [`Skin::joints`] of the skin that the mesh is shown with.
+    pub joint: u32,
+    /// Its share, above 0.
+    pub weight: f64,
+}
+
+/// The bones of a skin.
 #[derive(Clone, Debug, Default)]
 pub struct Skin {
     /// Node indices.
     pub joints: Vec<usize>,
+    /// From the mesh's space to each bone's, as they were bound. Bones without one are bound at the mesh's origin.
+    pub inverse_bind: Vec<DAffine3>,
+}
+
+impl Skin {
+    /// From the mesh's space to that of the bone at this index.
+    pub fn to_bone(&self, joint: usize) -> DAffine3 {
+        self.inverse_bind.get(joint).copied().unwrap_or(DAffine3::IDENTITY)
+    }
 }
 
 /// A named set of curves, each on one channel of one node.

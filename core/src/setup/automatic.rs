@@ -1,16 +1,16 @@
 //! A set-up for a scene that has keys and nothing else.
 //!
 //! Every node whose translation or rotation is keyed becomes guided. Rigid things chase their keys in the world,
-//! or relative to a parent that is guided too. Bones keep the places that the hierarchy gives them and only turn:
-//! each chases its keyed pose relative to its parent, so that tips follow roots.
+//! or relative to a parent that is guided too. Skeletons become bodies on joints, as [`crate::character`] finds them: the
+//! first of them chases its keys in the world, the others their keyed pose relative to what they hang on.
 //!
 //! Meshes that nothing moves are in the way of those that are guided; meshes that a guided thing carries touch with it.
-//! What is in a skeleton or on one touches nothing: limbs are in each other's way all the time.
 
-use super::{Behaviour, Body, Group, Parts, Setup, SetupError, Space, nearest};
+use super::{Behaviour, Body, Setup, SetupError, Space, nearest};
+use crate::character::{Character, character};
 use crate::rig::frame_rate;
-use crate::scene::{Clip, Local, Property, Scene};
-use std::collections::HashSet;
+use crate::scene::{Clip, Local, Pose, Property, Scene};
+use std::collections::{HashMap, HashSet};
 
 /// Why a node is, or is not, simulated.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,9 +51,29 @@ pub fn choose_clip<'a>(
     Err(SetupError::new("clip", format!("the scene has no clip called \"{name}\"; {remedy}")))
 }
 
-/// The choice for every node that the clip moves, with the reason.
+/// The choice for every node that the clip moves, and for every bone, with the reason.
 pub fn explain(scene: &Scene, clip: &Clip) -> Vec<Choice> {
-    let joints: HashSet<usize> = scene.skins.iter().flat_map(|s| s.joints.iter().copied()).collect();
+    explain_with(scene, clip, character(scene, clip).as_ref())
+}
+
+fn explain_with(scene: &Scene, clip: &Clip, figure: Option<&Character>) -> Vec<Choice> {
+    let joints = bones(scene);
+    let mut bones: HashMap<usize, Choice> = HashMap::new();
+    for limb in figure.iter().flat_map(|f| &f.limbs) {
+        let chain = figure.map_or("", |f| f.chains[limb.chain].name.as_str());
+        let turns = limb.room.map_or(String::new(), |r| {
+            let ([a, b], [least, most]) = (r.swing_deg, r.twist_deg);
+            format!(", tilts by up to {a:.0} and {b:.0} and twists from {least:.0} to {most:.0} degrees")
+        });
+        let drags =
+            if limb.drags { ", is dragged over the floor by its keys, so without friction" } else { "" };
+        let because = format!("{}{turns}{drags}; of the chain \"{chain}\"", limb.because);
+        bones.insert(limb.node, Choice { node: limb.node, behaviour: Behaviour::Guided, because });
+    }
+    for bone in figure.iter().flat_map(|f| &f.carried) {
+        let because = bone.because.clone();
+        bones.insert(bone.node, Choice { node: bone.node, behaviour: Behaviour::Animated, because });
+    }
     let curves = clip.keyed();
     let mut guided = HashSet::new();
     let mut choices = Vec::new();
@@ -61,15 +81,21 @@ pub fn explain(scene: &Scene, clip: &Clip) -> Vec<Choice> {
         let keyed = |p| curves.contains(&(node, p));
         let moves = [Property::Translation, Property::Rotation].into_iter().any(keyed);
         let other = [Property::Scale, Property::Weights].into_iter().any(keyed);
-        let (behaviour, because) = if moves && matches!(scene.nodes[node].local, Local::Matrix(_)) {
+        let (behaviour, because) = if let Some(bone) = bones.remove(&node) {
+            (bone.behaviour, bone.because)
+        } else if moves && matches!(scene.nodes[node].local, Local::Matrix(_)) {
             (Behaviour::Animated, "keyed, but its matrix is sheared: left as keyed".to_string())
-        } else if moves && joints.contains(&node) && has_joint_parent(scene, &joints, node) {
-            (Behaviour::Guided, "bone with keys: turns after its keyed pose, carried by its parent".into())
+        } else if moves && joints.contains(&node) {
+            (Behaviour::Animated, "bone of a skeleton without any extent: left as keyed".into())
+        } else if moves && figure.is_some() && leads(scene, &joints, node) {
+            (
+                Behaviour::Animated,
+                "carries a skeleton, whose bones chase where it takes them: left as keyed".into(),
+            )
         } else if moves {
-            let what = if joints.contains(&node) { "root bone" } else { "object" };
             let carried = ancestors(scene, node).any(|p| guided.contains(&p));
             let space = if carried { "as its parent carries them" } else { "in the world" };
-            (Behaviour::Guided, format!("{what} with keys: chases them {space}"))
+            (Behaviour::Guided, format!("object with keys: chases them {space}"))
         } else if other {
             (Behaviour::Animated, "only its scale or shape is keyed: left as keyed".into())
         } else {
@@ -83,21 +109,37 @@ pub fn explain(scene: &Scene, clip: &Clip) -> Vec<Choice> {
     choices
 }
 
+/// What else was decided, in words: units and floor.
+pub fn remarks(scene: &Scene, clip: &Clip) -> Vec<String> {
+    let Some(figure) = character(scene, clip) else { return Vec::new() };
+    let mut said = Vec::new();
+    let metres = metres_per_unit(figure.size);
+    if metres != 1.0 {
+        said.push(format!("the figure is {:.4} units large, so a unit is taken for {metres} m", figure.size));
+    }
+    said.push(match figure.floor {
+        Some(height) => format!("a floor at {height:.4}, where its lowest shapes come again and again"),
+        None => "no floor: its lowest shapes come to no height again and again".into(),
+    });
+    for chain in figure.chains.iter().filter(|c| c.loose) {
+        said.push(format!("the chain \"{}\" hangs and follows: softer than the rest", chain.name));
+    }
+    said
+}
+
+fn bones(scene: &Scene) -> HashSet<usize> {
+    scene.skins.iter().flat_map(|s| s.joints.iter().copied()).collect()
+}
+
+/// Whether a node is above a bone: where it goes, the whole figure goes.
+fn leads(scene: &Scene, joints: &HashSet<usize>, node: usize) -> bool {
+    joints.iter().any(|&j| ancestors(scene, j).any(|p| p == node))
+}
+
 /// A node's ancestors, the nearest first.
 fn ancestors(scene: &Scene, node: usize) -> impl Iterator<Item = usize> + use<'_> {
     std::iter::successors(scene.nodes[node].parent, |&p| scene.nodes[p].parent)
 }
-
-fn has_joint_parent(scene: &Scene, joints: &HashSet<usize>, node: usize) -> bool {
-    scene.nodes[node].parent.is_some_and(|p| joints.contains(&p))
-}
-
-/// The group that bones are put in.
-const BONES: &str = "bones";
-
-/// Bones answer about 1.6 times as quickly as props: what each lags behind adds up along a limb, and a foot that is
-/// half a step late is no longer walking.
-const BONE_STRENGTH: f64 = 2.5;
 
 /// Extents beyond this many units are taken for centimetres: no prop is fifty metres long, many are fifty inches.
 const CENTIMETRES_FROM: f64 = 50.0;
@@ -115,22 +157,28 @@ pub fn automatic(scene: &Scene, clip: Option<&str>) -> Result<Setup, SetupError>
     if let Some(size) = largest_mesh(scene).filter(|s| *s > CENTIMETRES_FROM) {
         setup.world.metres_per_unit = if size > 100.0 * CENTIMETRES_FROM { 0.001 } else { 0.01 };
     }
-    let joints: HashSet<usize> = scene.skins.iter().flat_map(|s| s.joints.iter().copied()).collect();
+    let figure = character(scene, clip);
+    if let Some(figure) = &figure {
+        setup.world.metres_per_unit = metres_per_unit(figure.size);
+    }
+    let joints = bones(scene);
     let names = scene.by_name();
     let curves = clip.keyed();
     let mut guided: HashSet<usize> = HashSet::new();
     let mut in_order = Vec::new();
-    for choice in explain(scene, clip).into_iter().filter(|c| c.behaviour == Behaviour::Guided) {
+    for choice in explain_with(scene, clip, figure.as_ref()) {
+        if choice.behaviour != Behaviour::Guided {
+            continue;
+        }
         let node = choice.node;
+        guided.insert(node);
+        if joints.contains(&node) {
+            continue;
+        }
         let mut body = Body::new(scene.reference(&names, node));
         if ancestors(scene, node).any(|p| guided.contains(&p)) {
             body.guide.space = Space::Parent;
         }
-        if joints.contains(&node) && has_joint_parent(scene, &joints, node) {
-            body.simulate = Parts::Orientation;
-            body.groups.push(BONES.into());
-        }
-        guided.insert(node);
         in_order.push(node);
         setup.bodies.push(body);
     }
@@ -138,15 +186,36 @@ pub fn automatic(scene: &Scene, clip: Option<&str>) -> Result<Setup, SetupError>
     for (body, _) in setup.bodies.iter_mut().zip(&in_order).filter(|(_, node)| boned(**node)) {
         body.contact.collide = Some(false);
     }
-    let props = in_order.iter().any(|&node| !boned(node));
-    let obstacles = scene.parents_first().into_iter().filter(|n| props && !guided.contains(n) && !boned(*n));
+    if let Some(figure) = &figure {
+        let mut pose = Pose::new(scene, Some(clip));
+        pose.evaluate(first_frame(clip));
+        super::character::add(scene, &names, &pose, figure, &mut setup);
+    }
+    let hit = figure.is_some() || in_order.iter().any(|&node| !boned(node));
+    let obstacles = scene.parents_first().into_iter().filter(|n| hit && !guided.contains(n) && !boned(*n));
+    let mut stands = false;
     for (node, behaviour) in obstacles.filter_map(|n| Some((n, obstacle(scene, &curves, n)?))) {
+        stands |= behaviour == Behaviour::Static;
         setup.bodies.push(Body { behaviour, ..Body::new(scene.reference(&names, node)) });
     }
-    if setup.bodies.iter().any(|b| !b.groups.is_empty()) {
-        setup.groups.push(Group::new(BONES, BONE_STRENGTH));
-    }
+    // A scene that shows what its figure stands on needs no floor besides.
+    setup.world.floor = figure.and_then(|f| f.floor).filter(|_| !stands);
     Ok(setup)
+}
+
+/// Time of the first frame (s), as the range of a bake has it.
+fn first_frame(clip: &Clip) -> f64 {
+    let rate = frame_rate(clip);
+    clip.range().map_or(0.0, |(start, _)| (start * rate + 1e-3).floor() / rate)
+}
+
+/// Metres per unit, by the size of a figure: what makes it neither a toy nor a tower, metres first.
+fn metres_per_unit(size: f64) -> f64 {
+    if (0.15..CENTIMETRES_FROM).contains(&size) {
+        return 1.0;
+    }
+    let plausible = |m: &f64| (0.15..15.0).contains(&(size * m));
+    [0.01, 0.001, 0.0001, 100.0].into_iter().find(plausible).unwrap_or(1.0)
 }
 
 /// What a mesh is that is not guided itself: in the way where nothing moves it, else wherever it is carried. `None` for

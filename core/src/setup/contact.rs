@@ -30,6 +30,9 @@ pub struct Contact {
     /// what is in no layer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub touches: Option<Vec<String>>,
+    /// Layers that it passes through, whatever it touches otherwise.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub passes: Vec<String>,
     /// Nodes that it never touches, by name or `#index`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ignores: Vec<String>,

@@ -53,6 +53,17 @@ impl Keyable {
         }
     }
 
+    /// Every value multiplied by a factor.
+    pub fn times(self, factor: f64) -> Keyable {
+        match self {
+            Keyable::Constant(v) => Keyable::Constant(v * factor),
+            Keyable::Keys(mut k) => {
+                k.keys.iter_mut().for_each(|key| key[1] *= factor);
+                Keyable::Keys(k)
+            }
+        }
+    }
+
     /// Every value written in it.
     pub fn values(&self) -> Vec<f64> {
         match self {

@@ -6,6 +6,7 @@
 
 mod automatic;
 mod bake;
+mod character;
 mod contact;
 mod joint;
 mod keyable;
@@ -15,8 +16,9 @@ mod release;
 mod shape;
 mod solver;
 pub(crate) mod through;
+mod write;
 
-pub use automatic::{Choice, automatic, choose_clip, explain};
+pub use automatic::{Choice, automatic, choose_clip, explain, remarks};
 pub use bake::{Bake, BakedDeformation, BakedKeys, BakedLayer};
 pub use contact::{Coating, Contact};
 pub use joint::{At, Direction, Give, Joint, JointFrame, JointKind, Swing};
@@ -26,6 +28,7 @@ pub use read::{SetupError, from_json, nearest, schema, to_json};
 pub use release::Release;
 pub use shape::{Part, Shape};
 pub use solver::{Solver, Tier};
+pub use write::to_text;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -104,6 +107,9 @@ pub struct World {
     /// Whether bodies touch each other. Default true.
     #[serde(skip_serializing_if = "Clone::clone")]
     pub collisions: bool,
+    /// Height of a floor without end, scene units. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub floor: Option<f64>,
 }
 
 impl Default for World {
@@ -119,6 +125,7 @@ impl Default for World {
             frames_per_second: None,
             solver: Solver::default(),
             collisions: true,
+            floor: None,
         }
     }
 }
@@ -479,6 +486,10 @@ pub struct Actuator {
     /// Start with gravity already made up for, so that nothing sags at the first frame.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start_balanced: Option<bool>,
+    /// How many times its own inertia it has to move, 1 or more: what hangs on its joint. It is stronger by as much, so
+    /// that it answers as quickly as it would alone. Default 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub carries: Option<f64>,
 }
 
 /// How strong an actuator may be.

@@ -91,12 +91,19 @@ impl Actuator {
     pub fn resolve(&self) -> Resolved {
         let base = self.preset.values();
         let keyable = |own: &Option<Keyable>, preset: Keyable| own.clone().unwrap_or(preset);
+        // As if it weighed as much as what it moves: pull and damping both grow by that factor, and the damping's share of
+        // critical is counted against the root of the pull.
+        let carries = self.carries.unwrap_or(1.0);
+        let stronger = |limit: Limit| match limit {
+            Limit::Weights(w) => Limit::Weights(w.times(carries)),
+            other => other,
+        };
         Resolved {
-            alpha: keyable(&self.alpha, base.alpha),
-            damping: keyable(&self.damping, base.damping),
+            alpha: keyable(&self.alpha, base.alpha).times(carries),
+            damping: keyable(&self.damping, base.damping).times(carries.sqrt()),
             relaxation_time: keyable(&self.relaxation_time, base.relaxation_time),
-            max_force: self.max_force.clone().unwrap_or(base.max_force),
-            max_torque: self.max_torque.clone().unwrap_or(base.max_torque),
+            max_force: stronger(self.max_force.clone().unwrap_or(base.max_force)),
+            max_torque: stronger(self.max_torque.clone().unwrap_or(base.max_torque)),
             compensation: keyable(&self.compensation, base.compensation),
             keep_up: keyable(&self.keep_up, base.keep_up),
             blend: keyable(&self.blend, base.blend),

@@ -12,7 +12,7 @@ pub enum Shape {
     Auto {},
     /// The mesh itself; a simulated body's must be closed, and touches with its hull or with convex parts.
     Mesh {},
-    /// The convex hull of the mesh.
+    /// The convex hull of the mesh; of a bone, the hull of the skin's vertices that follow it.
     Hull {},
     /// The mesh cut into convex parts.
     Parts {},

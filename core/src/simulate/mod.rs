@@ -1,6 +1,7 @@
 //! The only thing that changes: [`State`], one [`step`] at a time. A step allocates nothing.
 
 mod air;
+mod balance;
 mod carriers;
 mod cluster;
 mod constrain;

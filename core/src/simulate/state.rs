@@ -1,5 +1,6 @@
 //! What a step changes, and the scratch it works in.
 
+use super::balance::balance;
 use super::carriers::Carriers;
 use super::cluster::Clusters;
 use super::constrain::Constraints;
@@ -304,6 +305,7 @@ impl State {
         let mut state = at_start(rig);
         if !rig.joints.is_empty() {
             Linkages::new(rig).assemble(rig, &mut state);
+            balance(rig, &mut state);
             state.aim(rig);
         }
         state

@@ -16,7 +16,7 @@ use sinew_core::simulate::run;
 /// A ball of radius 1 (0.5 in its mesh, under a scale of 2) that comes down on the floor, rolls and leaves.
 fn scene() -> Scene {
     let (positions, triangles) = ball_mesh(0.5, 4);
-    let mesh = Mesh { name: "ball".into(), positions, triangles };
+    let mesh = Mesh { name: "ball".into(), positions, triangles, ..Mesh::default() };
     let scale = DVec3::splat(2.0);
     let node = Node {
         name: "Ball".into(),

@@ -31,24 +31,23 @@ fn still_meshes_are_in_the_way_and_carried_ones_go_along() {
 }
 
 #[test]
-fn skeletons_touch_nothing() {
+fn skeletons_are_bodies_on_joints_that_pass_through_what_they_are_near() {
     let mut stage = Stage::empty();
     let hip = stage.node("Hip", None, DVec3::ZERO, Some(block(DVec3::ONE)));
     let leg = stage.node("Leg", Some(hip), DVec3::X, None);
     stage.node("Boot", Some(leg), DVec3::X, Some(block(DVec3::ONE)));
-    stage.node("Floor", None, DVec3::Y * -3.0, Some(block(DVec3::ONE)));
+    stage.node("Wall", None, DVec3::Y * -30.0, Some(block(DVec3::ONE)));
     stage.key(hip, DVec3::Y);
-    stage.key(leg, DVec3::Y);
-    stage.scene.skins.push(Skin { joints: vec![hip, leg] });
+    stage.scene.skins.push(Skin { joints: vec![hip, leg], ..Skin::default() });
     let setup = automatic(&stage.scene, None).unwrap();
-    assert_eq!(setup.bodies.len(), 2);
+    let names: Vec<&str> = setup.bodies.iter().map(|b| b.node.as_str()).collect();
+    assert_eq!(names, ["Hip", "Leg", "Wall"], "a mesh on a bone is a part of it");
+    assert_eq!(setup.joints.len(), 1);
+    assert_eq!(setup.joints[0].between, ["Hip", "Leg"].map(String::from));
+    assert_eq!(setup.world.floor, None, "the scene shows what there is to stand on");
     let made = compile(&stage.scene, &setup, stage.scene.clips.first()).unwrap();
-    assert!(made.rig.colliders.all.is_empty());
-    // Beside a prop, the floor is in its way, and the skeleton still is not.
-    let prop = stage.node("Prop", None, DVec3::Y * 9.0, Some(block(DVec3::ONE)));
-    stage.key(prop, DVec3::X);
-    let setup = automatic(&stage.scene, None).unwrap();
-    let made = compile(&stage.scene, &setup, stage.scene.clips.first()).unwrap();
-    let names: Vec<&str> = made.rig.colliders.all.iter().map(|c| c.name.as_str()).collect();
-    assert_eq!(names, ["Prop", "Floor"]);
+    assert!(made.warnings.is_empty(), "{:?}", made.warnings);
+    let of = |name: &str| made.rig.colliders.all.iter().position(|c| c.name == name).unwrap();
+    assert!(!made.rig.colliders.may_touch(of("Hip"), of("Leg")));
+    assert!(made.rig.colliders.may_touch(of("Leg"), of("Wall")));
 }

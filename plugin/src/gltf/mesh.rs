@@ -6,6 +6,7 @@
 use super::accessor::{Accessor, Component, Data};
 use super::entry::Entry;
 use super::error::Error;
+use super::skin;
 use glam::DVec3;
 use sinew_core::scene::Mesh;
 use std::collections::HashMap;
@@ -54,6 +55,7 @@ fn read_one(entry: &Entry<'_>, data: &Data<'_>, warnings: &mut Vec<String>) -> R
             (low, high) = (low.min(p), high.max(p));
         }
         mesh.triangles.clear();
+        mesh.influences.clear();
         mesh.positions = if low.is_finite() && high.is_finite() { vec![low, high] } else { Vec::new() };
         let what = if mesh.positions.is_empty() { "nothing" } else { "only its bounding box" };
         warnings.push(format!(
@@ -92,7 +94,11 @@ impl Builder<'_, '_> {
         }
         let base = match self.bases.get(&position) {
             Some(&base) => base,
-            None => self.positions(position, &accessor)?,
+            None => {
+                let base = self.positions(position, &accessor)?;
+                skin::influences(&attributes, self.data, base, accessor.count, &mut self.mesh.influences)?;
+                base
+            }
         };
         let count = accessor.count as usize;
         match indices {

@@ -6,7 +6,7 @@
 //! touched. In the order that data flows:
 //!
 //! `glb` (container) and `resource` (what a URI leads to) give `buffer`s; `entry` looks into the JSON and names
-//! what it finds; `accessor` decodes numbers; `transform`, `mesh`, `animation` and `read` make the scene; `clip`
+//! what it finds; `accessor` decodes numbers; `transform`, `mesh`, `skin`, `animation` and `read` make the scene; `clip`
 //! adds a baked clip, `morph` the shapes of soft bodies, and `pose` moves nodes; `physics` makes a set-up of what extensions say, and writes one as them; `layout` arranges
 //! buffers for the container that is asked for; `save` puts
 //! files on disk, whole or not at all.
@@ -29,6 +29,7 @@ mod pose;
 mod read;
 mod resource;
 mod save;
+mod skin;
 mod transform;
 
 pub use clip::ClipToAdd;

@@ -7,9 +7,9 @@ use super::accessor::Data;
 use super::buffer::Buffer;
 use super::entry::{Entry, quote};
 use super::error::Error;
-use super::{animation, mesh, transform};
+use super::{animation, mesh, skin, transform};
 use serde_json::Value;
-use sinew_core::scene::{Node, Scene, Skin};
+use sinew_core::scene::{Node, Scene};
 
 /// glTF states no frame rate; 24 is film's, and the host may choose another.
 const FRAMES_PER_SECOND: f64 = 24.0;
@@ -58,10 +58,8 @@ pub(super) fn scene(
     let entries = root.list("nodes", "node")?;
     let skins = root.list("skins", "skin")?;
     scene.nodes = nodes(&entries, scene.meshes.len(), skins.len())?;
-    scene.skins = skins
-        .iter()
-        .map(|skin| Ok(Skin { joints: skin.indices("joints", "node", entries.len())? }))
-        .collect::<Result<_, Error>>()?;
+    scene.skins = skins.iter().map(|s| skin::read(s, &data, entries.len())).collect::<Result<_, Error>>()?;
+    skin::check(&entries, &mut scene, warnings);
     scene.clips = animation::read(&root, &data, &scene, warnings)?;
     Ok(scene)
 }

@@ -6,7 +6,7 @@ use crate::gltf::{Document, ReadOptions};
 use serde::Serialize;
 use sinew_core::rig::{Carrier, compile};
 use sinew_core::scene::{Property, Scene};
-use sinew_core::setup::{Behaviour, choose_clip, explain};
+use sinew_core::setup::{Behaviour, choose_clip, explain, remarks};
 use std::collections::HashSet;
 use std::path::Path;
 
@@ -39,6 +39,8 @@ pub struct Inspection {
     pub obstacles: Vec<ObstacleInfo>,
     /// Keyed nodes that would not be, and why.
     pub left_alone: Vec<LeftAlone>,
+    /// What else an automatic set-up decided, and why.
+    pub remarks: Vec<String>,
     /// What is amiss.
     pub warnings: Vec<String>,
 }
@@ -127,11 +129,15 @@ pub fn inspect(
         bodies: Vec::new(),
         obstacles: Vec::new(),
         left_alone: Vec::new(),
+        remarks: Vec::new(),
         warnings: document.warnings().iter().cloned().chain(warnings).collect(),
     };
     let choices = chosen.map_or_else(Vec::new, |c| explain(scene, c));
     // A set-up that somebody wrote has its own reasons.
     let automatic = setup_name == AUTOMATIC;
+    if let Some(clip) = chosen.filter(|_| automatic) {
+        found.remarks = remarks(scene, clip);
+    }
     let mut simulated = HashSet::new();
     if !setup.bodies.is_empty() {
         let compiled = compile(scene, &setup, chosen).map_err(bad)?;

@@ -11,4 +11,5 @@ mod mutated;
 mod reading;
 mod samples;
 mod saving;
+mod skins;
 mod writing;

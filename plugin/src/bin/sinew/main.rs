@@ -86,7 +86,7 @@ fn set_up(scene: &Path, a: &arguments::Setup) -> Result<(), JobError> {
     let loaded = job::load_setup(scene, &document, &SetupSource::Automatic, a.clip.as_deref())?;
     loaded.warnings.iter().for_each(|w| eprintln!("warning: {w}"));
     let setup = loaded.setup;
-    let text = sinew_core::setup::to_json(&setup);
+    let text = sinew_core::setup::to_text(&setup);
     if a.json {
         say::print(&text);
         return Ok(());

@@ -238,6 +238,9 @@ pub fn inspection(i: &Inspection) -> String {
     for n in &i.left_alone {
         _ = writeln!(text, "  {} {}", n.node, n.because);
     }
+    for remark in &i.remarks {
+        _ = writeln!(text, "  {remark}");
+    }
     warnings(&mut text, &i.warnings);
     text
 }

@@ -83,6 +83,7 @@ impl Document {
         let mut setup = setup::automatic(scene, clip)?;
         setup.bodies.clear();
         setup.groups.clear();
+        setup.world.floor = None;
         setup.world.metres_per_unit = 1.0;
         let clip = choose_clip(scene, setup.clip.as_deref())?.map(|c| c.1);
         let rate = setup.world.frames_per_second.unwrap_or(scene.frames_per_second);

@@ -182,7 +182,7 @@ impl Writer<'_> {
 
     /// Gravity, where the file has a place for it.
     fn world(&mut self) {
-        let World { gravity: wanted, gravity_scale, metres_per_unit, fields, time_scale, .. } =
+        let World { gravity: wanted, gravity_scale, metres_per_unit, fields, time_scale, floor, .. } =
             &self.setup.world;
         for (what, there) in [
             ("wind and drag are left out", !fields.is_empty()),
@@ -191,6 +191,11 @@ impl Writer<'_> {
                 *gravity_scale != Keyable::Constant(1.0),
             ),
             ("`time_scale` is left out", *time_scale != Keyable::Constant(1.0)),
+            ("`floor` is left out", floor.is_some()),
+            (
+                "`passes` is left out: what passes through others here touches them there",
+                self.setup.bodies.iter().any(|b| !b.contact.passes.is_empty()),
+            ),
         ] {
             if there {
                 self.notes.add(what, "the world".into());

@@ -1,0 +1,253 @@
+//! A skeleton made into bodies: which bones matter, what shape and mass each has, how far it turns, which chain it is of.
+//!
+//! In the order that it is found out: `flesh` gathers the vertices that each bone moves, `survey` samples the clip,
+//! `choice` says which bones become bodies, `form` fits a shape to each, `chain` names limbs, `range` learns limits,
+//! `ground` finds where the feet stand. `name` knows what people call bones. Everything is in scene units, in the
+//! rigid frame of the bone ([`crate::scene::Pose::placement`]), at the first frame where a moment matters.
+//!
+//! Nothing here fails: a bone about which nothing can be said stays keyed, and says why.
+
+mod chain;
+mod choice;
+mod flesh;
+mod form;
+mod ground;
+mod name;
+mod range;
+mod survey;
+
+pub use chain::Chain;
+pub(crate) use flesh::vertices;
+pub use form::Form;
+pub use range::Room;
+
+use crate::scene::{Clip, Placement, Scene};
+use choice::Choice;
+use glam::DVec3;
+use std::collections::HashMap;
+use survey::Survey;
+
+/// What becomes of a skeleton.
+#[derive(Clone, Debug, Default)]
+pub struct Character {
+    /// The bones that become bodies, parents first.
+    pub limbs: Vec<Limb>,
+    /// Bones that do not, with the reason.
+    pub carried: Vec<Carried>,
+    /// Limbs by chain.
+    pub chains: Vec<Chain>,
+    /// Largest extent at the first frame, scene units.
+    pub size: f64,
+    /// Height at which it stands, if it stands on something.
+    pub floor: Option<f64>,
+}
+
+/// A bone that becomes a body.
+#[derive(Clone, Debug)]
+pub struct Limb {
+    /// The node.
+    pub node: usize,
+    /// The limb it hangs on, by its index.
+    pub parent: Option<usize>,
+    /// Whether it stays at one point of its parent, so that a joint can hold it there.
+    pub jointed: bool,
+    /// Its shape, in its own frame.
+    pub form: Form,
+    /// Its part of the figure's volume, cubic scene units.
+    pub volume: f64,
+    /// Index into [`Character::chains`].
+    pub chain: usize,
+    /// How far it turns against its parent. `None` where there is no joint.
+    pub room: Option<Room>,
+    /// Whether the clip drags it over the floor, as a walk on the spot does: then friction would hold it back.
+    pub drags: bool,
+    /// How hard the clip turns it against its parent, rad/s^2.
+    pub fastest: f64,
+    /// Its moment of inertia about every axis, per mass, square scene units, where others hang on it: the shape's largest. An
+    /// upper arm is easily turned about itself, but not with a bent forearm on it, and muscles are as strong as the inertia.
+    pub moment: Option<f64>,
+    /// How many times its own inertia hangs on its joint.
+    pub carries: f64,
+    /// In words, why it is a body.
+    pub because: String,
+}
+
+/// A bone that stays as keyed, relative to what it hangs on.
+#[derive(Clone, Debug)]
+pub struct Carried {
+    /// The node.
+    pub node: usize,
+    /// In words.
+    pub because: String,
+}
+
+/// Looks at every skeleton of a scene under a clip. `None` when there is none, or when the clip moves no bone.
+pub fn character(scene: &Scene, clip: &Clip) -> Option<Character> {
+    let survey = Survey::new(scene, clip)?;
+    let mut flesh = flesh::gather(scene, &survey);
+    let choices = choice::choose(scene, &survey, &flesh);
+    let mut found = Character { size: survey.size, ..Character::default() };
+    let mut limb_of: HashMap<usize, usize> = HashMap::new();
+    for &bone in &survey.bones {
+        let above = survey.above(scene, bone).find_map(|p| limb_of.get(&p).copied());
+        match &choices[&bone] {
+            Choice::Carried(why) => {
+                if let Some(limb) = above {
+                    flesh.merge(bone, found.limbs[limb].node, &survey);
+                }
+                found.carried.push(Carried { node: bone, because: why.clone() });
+            }
+            Choice::Body { slides, because } => {
+                limb_of.insert(bone, found.limbs.len());
+                found.limbs.push(Limb {
+                    node: bone,
+                    parent: above,
+                    jointed: above.is_some() && !slides,
+                    form: Form::default(),
+                    volume: 0.0,
+                    chain: 0,
+                    room: None,
+                    drags: false,
+                    moment: None,
+                    fastest: 0.0,
+                    carries: 1.0,
+                    because: because.clone(),
+                });
+            }
+        }
+    }
+    if found.limbs.is_empty() {
+        return None;
+    }
+    form::fit_all(scene, &survey, &flesh, &mut found.limbs);
+    share_volume(&mut found.limbs, flesh.volume);
+    chain::find(scene, &survey, &mut found);
+    range::learn(scene, &survey, &mut found);
+    weigh(&survey, &mut found.limbs);
+    ground::stand(&survey, &mut found);
+    Some(found)
+}
+
+/// Where shapes overlap, at the joints, volume would count twice: all of them together have what the skin encloses, as
+/// long as that is plausible (an open or doubled skin encloses anything).
+fn share_volume(limbs: &mut [Limb], enclosed: f64) {
+    let sum: f64 = limbs.iter().map(|l| l.form.volume()).sum();
+    let share = (enclosed / sum).clamp(0.5, 1.0);
+    let share = if share.is_finite() { share } else { 1.0 };
+    // Nothing weighs less than this part of the whole: a button on a string cannot lead the string.
+    let least = 2e-3 * sum * share;
+    limbs.iter_mut().for_each(|l| l.volume = (l.form.volume() * share).max(least));
+}
+
+/// Finds how much inertia hangs on each joint, as a multiple of the limb's own: what its muscle has to move.
+fn weigh(survey: &Survey, limbs: &mut [Limb]) {
+    let masses: Vec<_> = limbs
+        .iter()
+        .map(|l| {
+            let at = survey.first(l.node);
+            let own = l.form.mass_properties().with_mass(l.volume);
+            (own, at.position + at.rotation * own.center)
+        })
+        .collect();
+    let trace = |m: glam::DMat3| m.x_axis.x + m.y_axis.y + m.z_axis.z;
+    for i in 0..limbs.len() {
+        if limbs.iter().any(|l| l.parent == Some(i) && l.jointed) {
+            limbs[i].moment = Some(masses[i].0.principal().0.max_element() / masses[i].0.mass);
+        }
+    }
+    for i in 0..limbs.len() {
+        let joint = survey.first(limbs[i].node).position;
+        let below = (0..limbs.len()).filter(|&k| hangs_on(limbs, k, i));
+        let moved: f64 = below
+            .map(|k| {
+                trace(masses[k].0.inertia) + 2.0 * masses[k].0.mass * (masses[k].1 - joint).length_squared()
+            })
+            .sum();
+        let own = match limbs[i].moment {
+            // A slender thing has twice its largest moment in all.
+            Some(moment) => 2.0 * moment * masses[i].0.mass,
+            None => trace(masses[i].0.inertia),
+        };
+        limbs[i].carries = (moved / own).clamp(1.0, MOST_CARRIED);
+    }
+}
+
+/// Beyond this a limb is no more than a peg that others hang on, and its shape says nothing of its strength.
+const MOST_CARRIED: f64 = 1e5;
+
+/// Whether limb `k` is limb `i` or hangs on it.
+fn hangs_on(limbs: &[Limb], k: usize, i: usize) -> bool {
+    std::iter::successors(Some(k), |&l| limbs[l].parent).any(|l| l == i)
+}
+
+/// A point of a bone's frame in the world.
+fn placed(at: &Placement, point: DVec3) -> DVec3 {
+    at.position + at.rotation * point
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::curve::{Curve, Kind, Segments};
+    use crate::scene::{Channel, Channels, Local, Mesh, Node, Property, Skin};
+
+    /// A trunk with two legs, a tail and a helper, all of boxes on bones; the trunk goes up and down by a little.
+    fn dog() -> Scene {
+        let mut scene = Scene::default();
+        let corners =
+            (0..8).map(|i| DVec3::new(f64::from(i & 1), f64::from(i >> 1 & 1), f64::from(i >> 2)) - 0.5);
+        let faces = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]];
+        let triangles = faces.iter().flat_map(|f| [[f[0], f[1], f[2]], [f[0], f[2], f[3]]]).collect();
+        scene.meshes.push(Mesh { positions: corners.collect(), triangles, ..Mesh::default() });
+        let mut add = |name: &str, parent: Option<usize>, at: [f64; 3], size: Option<[f64; 3]>| {
+            let local =
+                |translation, scale| Local::Channels(Channels { translation, scale, ..Channels::default() });
+            let node = scene.nodes.len();
+            let local_here = local(DVec3::from_array(at), DVec3::ONE);
+            scene.nodes.push(Node { name: name.into(), parent, local: local_here, ..Node::default() });
+            if let Some(size) = size {
+                let shown = local(DVec3::ZERO, DVec3::from_array(size));
+                scene.nodes.push(Node { parent: Some(node), mesh: Some(0), local: shown, ..Node::default() });
+            }
+            node
+        };
+        let trunk = add("Spine", None, [0.0, 1.0, 0.0], Some([1.0, 0.4, 0.4]));
+        let left = add("Leg.L", Some(trunk), [0.4, -0.5, 0.15], Some([0.12, 0.8, 0.1]));
+        let right = add("Leg.R", Some(trunk), [0.4, -0.5, -0.15], Some([0.1, 0.8, 0.12]));
+        let tail = add("Tail1", Some(trunk), [-0.6, 0.0, 0.0], Some([0.3, 0.05, 0.05]));
+        let tip = add("Tail2", Some(tail), [-0.3, 0.0, 0.0], Some([0.3, 0.05, 0.05]));
+        let pole = add("PoleTarget", Some(trunk), [0.0, 2.0, 0.0], None);
+        scene.skins.push(Skin { joints: vec![trunk, left, right, tail, tip, pole], ..Skin::default() });
+        let values = vec![0.0, 1.0, 0.0, 0.0, 1.01, 0.0];
+        let curve = Curve::new(Kind::Vector, 3, vec![0.0, 1.0], values, Segments::Linear).unwrap();
+        let channels = vec![Channel { node: trunk, property: Property::Translation, curve }];
+        scene.clips.push(Clip { channels, ..Clip::default() });
+        scene
+    }
+
+    #[test]
+    fn a_dog_is_taken_apart_as_one_would() {
+        let scene = dog();
+        let found = character(&scene, &scene.clips[0]).unwrap();
+        let names: Vec<&str> = found.limbs.iter().map(|l| scene.nodes[l.node].name.as_str()).collect();
+        assert_eq!(names, ["Spine", "Leg.L", "Leg.R", "Tail1", "Tail2"]);
+        assert_eq!(found.carried.len(), 1);
+        assert!(found.carried[0].because.contains("target"), "{}", found.carried[0].because);
+        let chains: Vec<(&str, bool)> = found.chains.iter().map(|c| (c.name.as_str(), c.loose)).collect();
+        assert_eq!(chains, [("spine", false), ("left leg", false), ("right leg", false), ("tail", true)]);
+        assert!(found.limbs[1..].iter().all(|l| l.jointed && l.room.is_some()));
+        // Shapes fill what is seen: 0.16 + 2 * 0.0096 + 2 * 0.00075, at worst half of it counted twice.
+        let volume: f64 = found.limbs.iter().map(|l| l.volume).sum();
+        assert!((0.15..0.25).contains(&volume), "{volume}");
+        assert!(found.limbs[0].carries > 1.0 && found.limbs[4].carries < found.limbs[3].carries);
+        let floor = found.floor.unwrap();
+        assert!((floor - 0.1).abs() < 1e-9, "the soles are at {floor}");
+    }
+
+    #[test]
+    fn a_clip_that_moves_no_bone_makes_no_character() {
+        let mut scene = dog();
+        scene.clips[0].channels.clear();
+        assert!(character(&scene, &scene.clips[0]).is_none());
+    }
+}

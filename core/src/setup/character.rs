@@ -1,0 +1,153 @@
+//! A skeleton's bodies and joints, as a set-up says them.
+
+use super::{Body, Group, Joint, JointFrame, JointKind, Limit, Part, Parts, Setup, Shape, Space};
+use crate::character::{Character, Form, Limb};
+use crate::rotation;
+use crate::scene::{Placement, Pose, Scene};
+use crate::shape::Kind;
+use glam::{DQuat, DVec3};
+use std::collections::HashMap;
+
+/// Living things are about as dense as water, kg/m^3.
+const DENSITY: f64 = 1000.0;
+
+/// Bones answer nearly three times as quickly as props: what each lags behind adds up along a limb, and a foot that is
+/// half a step late is no longer walking.
+const FIRM: f64 = 8.0;
+
+/// Tails and ears answer about as quickly as props: they lag, and swing past.
+const LOOSE: f64 = 1.2;
+
+/// Muscles turn their limbs at least this many times as hard as the clip's fastest turns need.
+const SPARE: f64 = 2.0;
+
+/// Adds a figure's bodies, joints, groups and floor to a set-up. `pose` is evaluated at the first frame.
+pub(super) fn add(
+    scene: &Scene,
+    names: &HashMap<&str, Vec<usize>>,
+    pose: &Pose,
+    figure: &Character,
+    setup: &mut Setup,
+) {
+    let reference = |limb: &Limb| scene.reference(names, limb.node);
+    let per_volume = DENSITY * setup.world.metres_per_unit.powi(3);
+    for chain in &figure.chains {
+        setup.groups.push(Group::new(chain.name.clone(), if chain.loose { LOOSE } else { FIRM }));
+    }
+    for limb in &figure.limbs {
+        let chain = &figure.chains[limb.chain];
+        let mut body = Body::new(reference(limb));
+        body.shape = shape(&limb.form);
+        let mass = rounded(limb.volume * per_volume, 4);
+        body.mass = Some(mass);
+        let metres = setup.world.metres_per_unit;
+        body.inertia = limb.moment.map(|m| [rounded(m * mass * metres * metres, 4); 3]);
+        if limb.parent.is_some() {
+            body.guide.space = Space::Parent;
+        }
+        if limb.jointed {
+            body.guide.follow = Parts::Orientation;
+        }
+        body.actuator.carries = Some(rounded(limb.carries, 3)).filter(|c| *c > 1.0);
+        let strength = if chain.loose { LOOSE } else { FIRM };
+        if let Some(weights) = strong_enough(limb, setup.world.metres_per_unit, strength) {
+            body.actuator.max_torque = Some(Limit::Weights(weights.into()));
+        }
+        body.groups.push(chain.name.clone());
+        body.contact.layers.push(chain.name.clone());
+        body.contact.passes.clone_from(&chain.near);
+        body.contact.friction = limb.drags.then_some(0.0);
+        setup.bodies.push(body);
+        let Some(parent) = limb.parent.map(|p| &figure.limbs[p]).filter(|_| limb.jointed) else { continue };
+        let mut joint = Joint::new(JointKind::Universal, [&reference(parent), &reference(limb)]);
+        if let Some(room) = &limb.room {
+            let seen = pose.placement(parent.node).to(&pose.placement(limb.node)).position;
+            let frame = |position: DVec3, rotation: DQuat| JointFrame {
+                position: position.to_array(),
+                rotation: rotation.to_array().map(|v| rounded(v, 6)),
+            };
+            joint.frames = Some([frame(seen, room.on_parent), frame(DVec3::ZERO, room.on_limb)]);
+            let cone = room.swing_deg.map(f64::round);
+            joint.swing_deg = Some(super::Swing { cone: Some(cone), ..super::Swing::default() });
+            let limits = room.twist_deg.map(f64::round);
+            joint.turn_deg = Some(super::Direction { limits: Some(limits), ..super::Direction::default() });
+        }
+        setup.joints.push(joint);
+    }
+}
+
+/// The limit of a muscle, in weights, that is enough for what the clip has it do; `None` where the preset's is.
+fn strong_enough(limb: &Limb, metres_per_unit: f64, strength: f64) -> Option<f64> {
+    let own = limb.form.mass_properties();
+    let inertia = limb.moment.map_or_else(|| own.principal().0.max_element(), |m| m * own.mass);
+    // rad/s^2 that one weight at the radius gives, as limits are counted.
+    let per_weight = own.mass * (9.81 / metres_per_unit) * own.radius / inertia;
+    let needed = SPARE * limb.fastest / (per_weight * strength);
+    let Limit::Weights(preset) = super::Preset::default().values().max_torque else { return None };
+    (needed.is_finite() && needed > preset.first()).then(|| rounded(needed, 2))
+}
+
+/// The shape of a limb in the axes of its node.
+fn shape(form: &Form) -> Shape {
+    if form.hull.is_some() {
+        return Shape::Hull {};
+    }
+    let size = |v: f64| Some(rounded(v, 4));
+    let shape = match form.kind {
+        Kind::Sphere(r) => Shape::Sphere { radius: size(r) },
+        Kind::Box(s) => Shape::Box { size: Some(s.to_array().map(|v| rounded(v, 4))) },
+        Kind::Capsule(_, r, l) | Kind::Cylinder(_, r, l) | Kind::Cone(_, r, l) => {
+            Shape::Capsule { radius: size(r), length: size(l.abs()) }
+        }
+    };
+    let Placement { position, rotation } = form.at;
+    let extent = form.volume().cbrt();
+    let at = position.to_array().map(|v| (v / extent * 1e4).round() * extent / 1e4).map(|v| rounded(v, 5));
+    let turn_deg = angles(rotation).map(|v| (v * 10.0).round() / 10.0 + 0.0); // no -0
+    Shape::Compound { parts: vec![Part { shape, at, turn_deg }] }
+}
+
+/// Degrees about x, then y, then z.
+fn angles(q: DQuat) -> [f64; 3] {
+    let m = glam::DMat3::from_quat(rotation::renormalize(q));
+    let y = libm::asin((-m.x_axis.z).clamp(-1.0, 1.0));
+    let (x, z) = match m.x_axis.z.abs() < 1.0 - 1e-9 {
+        true => (libm::atan2(m.y_axis.z, m.z_axis.z), libm::atan2(m.x_axis.y, m.x_axis.x)),
+        false => (libm::atan2(-m.z_axis.y, m.y_axis.y), 0.0),
+    };
+    [x, y, z].map(f64::to_degrees)
+}
+
+/// Rounded to so many digits, so that a set-up can be read.
+fn rounded(value: f64, digits: i32) -> f64 {
+    if value == 0.0 || !value.is_finite() {
+        return value;
+    }
+    let unit = 10_f64.powi(digits - 1 - value.abs().log10().floor() as i32);
+    if unit.is_finite() && unit > 0.0 { (value * unit).round() / unit } else { value }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn angles_turn_as_a_set_up_reads_them() {
+        for turn in
+            [DVec3::new(0.3, -1.1, 2.0), DVec3::new(0.0, std::f64::consts::FRAC_PI_2, 0.0), DVec3::ZERO]
+        {
+            let q = rotation::exp(turn);
+            let [x, y, z] = angles(q).map(f64::to_radians);
+            let about = |axis: DVec3, angle: f64| rotation::exp(axis * angle);
+            let read = about(DVec3::Z, z) * about(DVec3::Y, y) * about(DVec3::X, x);
+            assert!(rotation::distance(q, read) < 1e-6, "{turn}: {x} {y} {z}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_rounded_to_digits() {
+        assert_eq!(rounded(123.456, 4), 123.5);
+        assert_eq!(rounded(-0.001_234_5, 3), -0.001_23);
+        assert_eq!(rounded(0.0, 3), 0.0);
+    }
+}
