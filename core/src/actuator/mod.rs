@@ -28,6 +28,8 @@ pub struct Memory {
     pub action: DVec3,
     /// Filtered correction.
     pub correction: DVec3,
+    /// What it is known to hold up, of which the correction has its share.
+    pub weight: DVec3,
     /// Momentum when the last step began.
     pub momentum_before: DVec3,
     /// Length of the last step (s); 0 before the first.
@@ -63,6 +65,17 @@ impl Memory {
         if self.step_before > 0.0 && share > 0.0 {
             let external = (momentum - self.momentum_before) * (1.0 / self.step_before) - self.action;
             self.correction += (-external - self.correction) * share;
+        }
+        self.momentum_before = momentum;
+        self.step_before = h;
+    }
+
+    /// The same for a muscle, which feels its neighbours' pulls through its joints: answering to these would have them
+    /// swing each other up. It goes by what it pulls itself, as if at rest.
+    #[inline]
+    pub fn observe_own(&mut self, momentum: DVec3, share: f64, h: f64) {
+        if self.step_before > 0.0 {
+            self.correction += (self.action - self.correction) * share;
         }
         self.momentum_before = momentum;
         self.step_before = h;

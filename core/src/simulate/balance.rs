@@ -1,59 +1,106 @@
-//! Muscles that begin by holding what hangs on them, so that nothing sags at the first frames.
+//! Muscles hold what hangs on them, so that nothing sags while it moves.
 //!
 //! A body that is guided against its parent holds, at its joint, the weight of itself and of all that is guided against it
 //! in turn: `T = -(c - p) x M g`, with `c` and `M` of everything beyond the joint at `p`. What leads such a tree holds all of
-//! it by force, and by torque about its own centre of mass.
+//! it by force, and by torque about its own centre of mass. That much of what acts on them actuators need not find out
+//! (`compensation`): it goes into their corrections as the pose changes.
 
 use super::State;
-use crate::joint::{End, Kind};
+use crate::joint::{End, Joint, Kind};
 use crate::rig::Rig;
+use crate::scene::Placement;
 use glam::DVec3;
 
-/// Puts the weight that each muscle holds at rest into its correction.
-pub fn balance(rig: &Rig, state: &mut State) {
-    let gravity = rig.world.gravity * rig.world.gravity_scale.at(state.time);
-    let mut holds: Vec<Option<(usize, DVec3)>> = vec![None; rig.solids.len()];
-    for joint in &rig.joints {
-        if let (Kind::Pose(solid), [End::Solid(parent), _]) = (joint.kind, joint.ends) {
-            let pair = |j: &&crate::joint::Joint| {
-                !matches!(j.kind, Kind::Pose(_))
-                    && (j.ends == joint.ends || j.ends == [joint.ends[1], joint.ends[0]])
-            };
-            let Some(held) = rig.joints.iter().find(pair) else { continue };
-            let side = usize::from(held.ends[1] == End::Solid(solid));
-            let at = state.solids[solid].placement().then(&held.frames[side]).position;
-            holds[solid] = Some((parent, at));
-        }
-    }
-    // Parents stand before their children: from the last to the first, each has all that hangs on it.
-    let mut beyond: Vec<(f64, DVec3)> =
-        rig.solids.iter().zip(&state.solids).map(|(s, at)| (s.mass, at.position * s.mass)).collect();
-    let mut leads = vec![false; rig.solids.len()];
-    for i in (0..rig.solids.len()).rev() {
-        let Some((parent, _)) = holds[i] else { continue };
-        leads[parent] = true;
-        let (mass, moment) = beyond[i];
-        beyond[parent].0 += mass;
-        beyond[parent].1 += moment;
-    }
-    for (i, s) in rig.solids.iter().enumerate() {
-        if !s.start_balanced || rig.drive(i, state.time).compensation <= 0.0 {
-            continue;
-        }
-        let (mass, moment) = beyond[i];
-        let solid = &mut state.solids[i];
-        let about = |p: DVec3| (moment / mass - p).cross(gravity * -mass);
-        match holds[i] {
-            Some((_, joint)) => solid.torque.correction = about(joint),
-            None if leads[i] => {
-                if s.position_target.is_some() {
-                    solid.force.correction = gravity * -mass;
-                }
-                if s.rotation_target.is_some() {
-                    solid.torque.correction = about(solid.position);
-                }
+/// Who holds whom, and room to add up what hangs on each.
+#[derive(Clone, Debug, Default)]
+pub struct Balance {
+    /// Of each solid that is guided against its parent: that, and the joint between the two in the solid's frame.
+    holds: Vec<Option<(u32, Placement)>>,
+    /// Has solids guided against it and is not itself.
+    leads: Vec<bool>,
+    /// Mass beyond each solid's joint, and its moment.
+    beyond: Vec<(f64, DVec3)>,
+}
+
+impl Balance {
+    /// Of a rig; empty where nothing is guided against its parent.
+    pub fn new(rig: &Rig) -> Balance {
+        let count = rig.solids.len();
+        let mut holds = vec![None; count];
+        let mut leads = vec![false; count];
+        for joint in &rig.joints {
+            if let (Kind::Pose(solid), [End::Solid(parent), _]) = (joint.kind, joint.ends) {
+                let ends = [joint.ends, [joint.ends[1], joint.ends[0]]];
+                let pair = |j: &&Joint| !matches!(j.kind, Kind::Pose(_)) && ends.contains(&j.ends);
+                let Some(held) = rig.joints.iter().find(pair) else { continue };
+                let side = usize::from(held.ends[1] == End::Solid(solid));
+                holds[solid] = Some((parent as u32, held.frames[side]));
+                leads[parent] = true;
             }
-            None => {}
+        }
+        if !leads.contains(&true) {
+            return Balance::default();
+        }
+        (0..count).filter(|i| holds[*i].is_some()).for_each(|i| leads[i] = false);
+        Balance { holds, leads, beyond: vec![(0.0, DVec3::ZERO); count] }
+    }
+
+    /// Whether a solid is a muscle's, or leads some.
+    #[inline]
+    pub fn knows(&self, solid: usize) -> bool {
+        self.holds.get(solid).is_some_and(|h| h.is_some() || self.leads[solid])
+    }
+
+    /// Has the muscles of these solids, parents before children, begin to hold what hangs on them.
+    pub fn begin(&mut self, rig: &Rig, state: &mut State, solids: &[u32]) {
+        let start = state.time;
+        for &i in solids {
+            if self.knows(i as usize) {
+                let s = &mut state.solids[i as usize];
+                (s.force.correction, s.torque.correction) = (DVec3::ZERO, DVec3::ZERO);
+            }
+        }
+        self.hold(rig, state, solids, |i| f64::from(u8::from(rig.drive(i, start).compensation > 0.0)));
+    }
+
+    /// Has them go on with the pose as it is now; each by as much as `share` says of its settings.
+    pub fn hold(&mut self, rig: &Rig, state: &mut State, solids: &[u32], share: impl Fn(usize) -> f64) {
+        if self.holds.is_empty() {
+            return;
+        }
+        let gravity = rig.world.gravity * rig.world.gravity_scale.at(state.time);
+        for &i in solids {
+            let mass = rig.solids[i as usize].mass;
+            self.beyond[i as usize] = (mass, state.solids[i as usize].position * mass);
+        }
+        for &i in solids.iter().rev() {
+            let Some((parent, _)) = self.holds[i as usize] else { continue };
+            let (mass, moment) = self.beyond[i as usize];
+            let all = &mut self.beyond[parent as usize];
+            *all = (all.0 + mass, all.1 + moment);
+        }
+        for &i in solids {
+            let i = i as usize;
+            let solid = &rig.solids[i];
+            let (mass, moment) = self.beyond[i];
+            let s = &mut state.solids[i];
+            let about = |p: DVec3| (moment / mass - p).cross(gravity * -mass);
+            let (force, torque) = match self.holds[i] {
+                Some((_, joint)) => (DVec3::ZERO, about(s.placement().then(&joint).position)),
+                None if self.leads[i] => (
+                    if solid.position_target.is_some() { gravity * -mass } else { DVec3::ZERO },
+                    if solid.rotation_target.is_some() { about(s.position) } else { DVec3::ZERO },
+                ),
+                None => continue,
+            };
+            if !solid.start_balanced {
+                continue;
+            }
+            let share = share(i);
+            for (memory, weight) in [(&mut s.force, force), (&mut s.torque, torque)] {
+                memory.correction += (weight - memory.weight) * share;
+                memory.weight = weight;
+            }
         }
     }
 }

@@ -3,6 +3,7 @@
 //! The first lane works on the state itself. Others have a state of their own, into which their clusters are copied and
 //! from which they come back; which lane takes which cluster has no effect on the result.
 
+use super::balance::Balance;
 use super::carriers::Carriers;
 use super::cluster::{Cluster, Clusters};
 use super::constrain::Yield;
@@ -25,6 +26,7 @@ pub struct Lane {
     pub limits: Vec<f64>,
     pub air: super::air::Air,
     pub linkages: Linkages,
+    pub balance: Balance,
     pub touch: Option<Touch>,
     /// How bodies gave way to their actuators in their free motion.
     pub yields: Vec<Yield>,
@@ -48,6 +50,7 @@ impl Lane {
             limits: vec![f64::INFINITY; rig.trackers.len()],
             air: super::air::Air::new(rig),
             linkages: Linkages::new(rig),
+            balance: Balance::new(rig),
             touch: carriers.map(|c| Touch::new(rig, c.clone())),
             yields: vec![Yield::default(); rig.solids.len()],
             before: start.solids.clone(),

@@ -1,6 +1,6 @@
 //! What a step changes, and the scratch it works in.
 
-use super::balance::balance;
+use super::balance::Balance;
 use super::carriers::Carriers;
 use super::cluster::Clusters;
 use super::constrain::Constraints;
@@ -305,7 +305,8 @@ impl State {
         let mut state = at_start(rig);
         if !rig.joints.is_empty() {
             Linkages::new(rig).assemble(rig, &mut state);
-            balance(rig, &mut state);
+            let all: Vec<u32> = (0..rig.solids.len() as u32).collect();
+            Balance::new(rig).begin(rig, &mut state, &all);
             state.aim(rig);
         }
         state

@@ -139,6 +139,11 @@ fn step_once(
         }
         lane.before[i] = state.solids[i];
     }
+    if !cluster.linkages.is_empty() {
+        // What is quick to notice a push knows its own weight.
+        let drives = &lane.drives;
+        lane.balance.hold(rig, state, cluster.solids, |i| 1.0 - libm::exp(-drives[i].compensation));
+    }
     for &k in cluster.linkages {
         lane.linkages.begin(k, state);
     }
@@ -237,6 +242,7 @@ fn step_solid(rig: &Rig, state: &mut State, lane: &mut Lane, i: usize, times: Ti
 
     // then the body
     let (jointed, posed) = (lane.linkages.holds(i), lane.linkages.poses(i));
+    let muscle = lane.balance.knows(i);
     let answers = jointed || lane.touch.is_some();
     if posed {
         rotation_pull = None; // a row between the body and its parent
@@ -247,7 +253,10 @@ fn step_solid(rig: &Rig, state: &mut State, lane: &mut Lane, i: usize, times: Ti
         let cached = &mut lane.responses[i];
         let share = cached.share(drive.compensation, times.h);
         if solid.simulate.position() {
-            after.force.observe(before.velocity * solid.mass, share, times.h);
+            match muscle {
+                true => after.force.observe_own(before.velocity * solid.mass, share, times.h),
+                false => after.force.observe(before.velocity * solid.mass, share, times.h),
+            }
             let Surroundings { acceleration, drag, wind, .. } = surroundings;
             let (moved, velocity) = move_mass(
                 position_pull,
@@ -267,7 +276,10 @@ fn step_solid(rig: &Rig, state: &mut State, lane: &mut Lane, i: usize, times: Ti
             }
         }
         if solid.simulate.orientation() {
-            after.torque.observe(before.momentum, share, times.h);
+            match muscle {
+                true => after.torque.observe_own(before.momentum, share, times.h),
+                false => after.torque.observe(before.momentum, share, times.h),
+            }
             yields.coasts = rotation_pull.is_none() && surroundings.spin_drag == 0.0;
             if jointed && yields.coasts {
                 // Its joints turn it, see there.

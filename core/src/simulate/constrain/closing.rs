@@ -324,13 +324,13 @@ impl Constraints {
         })
     }
 
-    /// Forces and torques of the firm joints, at the middle between the start and where the bodies ended, into `forces`.
+    /// Forces and torques of the joints, at the middle between the start and where the bodies ended, into `forces`.
     #[inline(always)]
     pub(super) fn gather(&mut self, rig: &Rig) {
         self.begin_forces();
         for (j, joint) in rig.joints.iter().enumerate() {
             let hold = &self.holds[j];
-            if !hold.active || hold.is_soft {
+            if !hold.active {
                 continue;
             }
             let l = &self.multipliers[j];

@@ -409,7 +409,7 @@ impl Constraints {
         }
     }
 
-    /// Writes where the bodies ended, and the velocities that firm joints gave them.
+    /// Writes where the bodies ended, and the velocities that joints gave them.
     #[inline(always)]
     fn arrive(&mut self, rig: &Rig, state: &mut State, h: f64) {
         self.gather(rig);

@@ -41,9 +41,6 @@ impl Constraints {
                 false => Mobility::NONE,
             };
         }
-        if self.any_soft {
-            self.push_spent(rig, state, h);
-        }
         self.prepare_rates(rig, state, to, h);
         self.solve_rates(rig);
         // The ends of ranges push, and never pull: what leaves them is let go. A push throughout the step that stops a
@@ -73,49 +70,10 @@ impl Constraints {
             }
         }
         if self.any_soft {
-            self.note_spent(h);
-            self.note_pulls(rig, state, &self.wanted, h);
+            self.note_pulls(rig, state, h);
         }
         if self.any_breaks {
             self.break_joints(rig, state, h);
-        }
-    }
-
-    /// Impulses of springs that pull their utmost: what they pulled throughout the step.
-    fn note_spent(&mut self, h: f64) {
-        for (j, _) in self.holds.iter().enumerate().filter(|(_, h)| h.is_soft && h.active) {
-            for r in 0..self.rows[j].count {
-                if self.softs[j][r].is_spent() {
-                    self.wanted[j][r] = self.multipliers[j][r] * h;
-                }
-            }
-        }
-    }
-
-    /// Springs that pull their utmost do so before the others answer.
-    fn push_spent(&mut self, rig: &Rig, state: &mut State, h: f64) {
-        let mut any = false;
-        for (j, hold) in self.holds.iter().enumerate() {
-            self.wanted[j] = [0.0; MOST];
-            for r in 0..self.rows[j].count {
-                if hold.active && hold.is_soft && self.softs[j][r].is_spent() {
-                    self.wanted[j][r] = self.multipliers[j][r] * h;
-                    any = true;
-                }
-            }
-        }
-        if !any {
-            return;
-        }
-        self.forces.fill((DVec3::ZERO, DVec3::ZERO));
-        self.structure.spread(&self.rows, &self.wanted, &mut self.forces);
-        for (i, s) in state.solids.iter_mut().enumerate() {
-            if self.jointed[i] && !s.fixed() {
-                s.velocity += self.forces[i].0 * self.mobility[i].shift;
-                if rig.solids[i].simulate.orientation() {
-                    s.momentum += self.forces[i].1;
-                }
-            }
         }
     }
 
@@ -161,9 +119,11 @@ impl Constraints {
                         *diagonal *= 1e12;
                         self.wanted[j][r] = 0.0;
                     } else {
+                        // Beyond what it pulled throughout the step, which bodies with an actuator have given way to
+                        // by that much less.
                         let (give, aim) = self.softs[j][r].rate();
                         *diagonal += give;
-                        self.wanted[j][r] = aim - rate;
+                        self.wanted[j][r] = aim - rate - give * self.multipliers[j][r] * h;
                     }
                 }
             }
@@ -187,9 +147,8 @@ impl Constraints {
             let (mut pull, mut twist) = (DVec3::ZERO, DVec3::ZERO);
             for j in (first..next).filter(|j| self.holds[*j].active) {
                 for r in 0..self.rows[j].count {
-                    // Mean force of the step: of the way there and the impulse at its end, which is all there is of springs.
-                    let throughout = if self.holds[j].is_soft { 0.0 } else { self.multipliers[j][r] };
-                    let bears = throughout + self.wanted[j][r] / h;
+                    // Mean force of the step: of the way there, and the impulse at its end.
+                    let bears = self.multipliers[j][r] + self.wanted[j][r] / h;
                     let row = self.rows[j].row(1, r);
                     pull += row.linear * bears;
                     if row.linear == DVec3::ZERO {

@@ -231,13 +231,13 @@ impl Constraints {
     }
 
     /// The mean torque of the actuators that turn bodies against their parents, noted where they are looked for.
-    pub(super) fn note_pulls(&self, rig: &Rig, state: &mut State, impulses: &[[f64; MOST]], h: f64) {
+    pub(super) fn note_pulls(&self, rig: &Rig, state: &mut State, h: f64) {
         for (j, joint) in rig.joints.iter().enumerate() {
             if let Kind::Pose(solid) = joint.kind {
                 let axes = &self.holds[j].end[1].axes;
                 let mut pull = DVec3::ZERO;
-                for (r, impulse) in impulses[j][..3].iter().enumerate() {
-                    pull += axes.col(r) * (impulse / h);
+                for r in 0..3 {
+                    pull += axes.col(r) * (self.multipliers[j][r] + self.wanted[j][r] / h);
                 }
                 let memory = &mut state.solids[solid].torque;
                 memory.action = pull;

@@ -1,0 +1,62 @@
+//! Muscles hold what hangs on them: an arm held out straight stays there, however soft it is.
+#![allow(clippy::unwrap_used)] // helpers of tests are tests
+
+use glam::DVec3;
+use sinew_core::curve::{Curve, Kind, Segments};
+use sinew_core::rig::{Rig, compile};
+use sinew_core::rotation;
+use sinew_core::scene::{Channel, Channels, Clip, Local, Node, Property, Scene};
+use sinew_core::setup::{Body, Joint, JointKind, Limit, Parts, Setup, Space};
+use sinew_core::simulate::run;
+
+/// Links of a metre and a kilogram along x, keyed to stay; the first in the world, each other against the one before.
+fn arm(links: usize, alpha: f64) -> Rig {
+    let mut scene = Scene { frames_per_second: 24.0, ..Scene::default() };
+    let mut clip = Clip { name: "Keys".into(), channels: Vec::new() };
+    let mut setup = Setup::default();
+    setup.world.substeps = 4;
+    setup.bake.frames = Some([0.0, 96.0]);
+    for i in 0..links {
+        let translation = if i == 0 { DVec3::ZERO } else { DVec3::X };
+        let local = Local::Channels(Channels { translation, ..Channels::default() });
+        scene.nodes.push(Node { name: format!("N{i}"), parent: i.checked_sub(1), local, ..Node::default() });
+        let still = vec![0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
+        let curve = Curve::new(Kind::Rotation, 4, vec![0.0, 4.0], still, Segments::Linear).unwrap();
+        clip.channels.push(Channel { node: i, property: Property::Rotation, curve });
+        let mut body = Body::new(format!("N{i}"));
+        (body.mass, body.inertia, body.center) = (Some(1.0), Some([0.1; 3]), Some([0.5, 0.0, 0.0]));
+        body.actuator.alpha = Some(alpha.into());
+        (body.actuator.max_force, body.actuator.max_torque) =
+            (Some(Limit::Unlimited), Some(Limit::Unlimited));
+        if i > 0 {
+            (body.guide.space, body.guide.follow) = (Space::Parent, Parts::Orientation);
+            let between = [format!("N{}", i - 1), format!("N{i}")];
+            setup.joints.push(Joint::new(JointKind::Universal, [&between[0], &between[1]]));
+        }
+        setup.bodies.push(body);
+    }
+    scene.clips.push(clip);
+    compile(&scene, &setup, scene.clips.first()).unwrap().rig
+}
+
+#[test]
+fn an_arm_held_out_straight_stays_there() {
+    for links in [2, 4] {
+        for alpha in [0.5, 0.1, 0.02] {
+            let (motion, _) = run(&arm(links, alpha), |_, _| true);
+            let mut off = 0.0_f64;
+            for i in 0..links {
+                for s in motion.solid(i) {
+                    off = off.max(rotation::distance(s.node.rotation, s.keys.rotation).to_degrees());
+                }
+                // Each muscle holds n links at a mean lever of half of them: n^2 / 2 metres times a kilogram's weight.
+                let n = (links - i) as f64;
+                let torque = motion.frame(96)[i].torque.z;
+                let error = torque / (9.81 * 0.5 * n * n) - 1.0;
+                assert!(i == 0 || error.abs() < 1e-3, "{links} links, {alpha}, body {i}: {torque}");
+            }
+            println!("{links} links, alpha {alpha}: {off:.4} degrees off");
+            assert!(off < 0.02, "{links} links, {alpha}: {off}");
+        }
+    }
+}
