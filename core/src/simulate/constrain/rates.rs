@@ -9,7 +9,6 @@ use crate::dynamics::top;
 use crate::joint::{End, Kind, Measure};
 use crate::rig::Rig;
 use crate::simulate::State;
-use crate::solve::MOST;
 use glam::{DMat3, DVec3};
 
 impl Constraints {
