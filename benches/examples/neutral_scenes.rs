@@ -1,0 +1,28 @@
+//! Writes the neutral scenes as other engines read them: `neutral_scenes DIRECTORY`.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let Some(directory) = std::env::args().nth(1) else {
+        eprintln!("usage: neutral_scenes DIRECTORY");
+        return ExitCode::from(2);
+    };
+    let write = || -> std::io::Result<()> {
+        std::fs::create_dir_all(&directory)?;
+        let neutral = sinew_benches::neutral::all().into_iter().map(|s| s.json());
+        let scenes = neutral.chain(sinew_benches::pile::all().into_iter().map(|s| s.json()));
+        for scene in scenes {
+            let name = scene["name"].as_str().unwrap_or_default();
+            std::fs::write(Path::new(&directory).join(format!("{name}.json")), scene.to_string())?;
+        }
+        Ok(())
+    };
+    match write() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(e) => {
+            eprintln!("{directory}: {e}");
+            ExitCode::FAILURE
+        }
+    }
+}
