@@ -1,12 +1,14 @@
-//! Sinew on the neutral scenes: chains released, nets put together and shaken, a chain swung, piles dropped. One
-//! thread.
+//! Sinew on the neutral scenes: chains released, nets put together and shaken, a chain swung, piles dropped, figures that
+//! move and fall. One thread, but for `threads`: there, figures on one and on two.
 //!
 //! `cargo bench -p sinew-benches --bench neutral` prints a line for each; with a file's name after `--`, the same as
 //! JSON for the table beside other engines (`benches/peers`). Words after that choose: `chains`, `energy`,
-//! `assembly`, `shake`, `swung`, `pile`, `islands`; `once` repeats nothing.
+//! `assembly`, `shake`, `swung`, `pile`, `islands`, `figures`, `threads`; `once` repeats nothing.
 
 use serde_json::{Value, json};
 use sinew_benches::clock::{Least, timed};
+use sinew_benches::figure::{COPIES, Figures, Motors, RATES, SECONDS, Watched, figures as figures_of};
+use sinew_benches::least;
 use sinew_benches::neutral::{LINKS, Neutral, chain, nets, swung};
 use sinew_benches::overlap::Watch;
 use sinew_benches::pile::{self, FALLING, FRAMES, Pile, SETTLED};
@@ -35,6 +37,8 @@ fn main() {
         ("swung", swing),
         ("pile", heap),
         ("islands", islands),
+        ("figures", figures),
+        ("threads", threads),
     ] {
         if chosen.is_empty() || chosen.iter().any(|c| *c == name) {
             run(&mut rows);
@@ -66,6 +70,9 @@ fn tell(rows: &mut Vec<Value>, row: Value) {
         ("rounds", " rounds"),
         ("analysis_ms", " ms of analysis before"),
         ("opening", " m open"),
+        ("tracking", " rad off"),
+        ("pelvis", " m high after 1 s"),
+        ("second_ms", " ms per second and figure"),
         ("drift", " of the energy at most"),
         ("drift_end", " at the end"),
     ] {
@@ -261,4 +268,61 @@ fn piled(rows: &mut Vec<Value>, scene: &Pile) {
         row[key] = figure;
     }
     tell(rows, row);
+}
+
+/// Figures: ms per step and per second of one figure, and how well they are simulated, at several steps.
+fn figures(rows: &mut Vec<Value>) {
+    for copies in COPIES {
+        let scene = figures_of(copies);
+        for rate in RATES {
+            guided(rows, &scene, Motors::Muscles, rate);
+            if copies == 1 {
+                guided(rows, &scene, Motors::Springs, rate);
+            }
+        }
+    }
+}
+
+fn guided(rows: &mut Vec<Value>, scene: &Figures, motors: Motors, rate: usize) {
+    let rig = compiled(scene.rigged(motors, 1));
+    let (steps, part) = ((SECONDS * rate as f64) as usize, rate / RATES[RATES.len() - 1]);
+    let mut watched = Watched::default();
+    let least = run(&rig, 1.0 / rate as f64, steps, part, |done, state| {
+        watched.see(scene, done as f64 / rate as f64, &scene.placements(&rig, state));
+    });
+    let ms = least.mean() * 1e3 / part as f64;
+    let mut row = json!({
+        "scene": format!("{}_{rate}", scene.name()), "ms": ms,
+        "peer": if motors == Motors::Muscles { "Sinew" } else { "Sinew, springs" },
+        "second_ms": ms * rate as f64 / scene.copies as f64, "worst_ms": least.worst() * 1e3 / part as f64,
+    });
+    for (key, figure) in watched.figures() {
+        row[key] = figure;
+    }
+    tell(rows, row);
+}
+
+/// 64 figures for a second on one thread and on two, in turns: the time that passes, and whether all digits agree.
+fn threads(_: &mut Vec<Value>) {
+    let scene = figures_of(64);
+    let rig = compiled(scene.rigged(Motors::Muscles, 1));
+    let run = |threads: usize| {
+        let (mut state, mut work) = (State::new(&rig), Workspace::with_threads(&rig, threads));
+        let time = least(1, || {
+            (0..RATES[0]).for_each(|_| step(&rig, &mut state, &mut work, 1.0 / RATES[0] as f64));
+        });
+        (time.as_secs_f64(), state)
+    };
+    let [mut one, mut two] = [f64::INFINITY; 2];
+    let mut same = true;
+    for _ in 0..5 {
+        let (first, second) = (run(1), run(2));
+        (one, two) = (one.min(first.0), two.min(second.0));
+        same &= first.1.solids == second.1.solids;
+    }
+    let digits = if same { "the same digits" } else { "OTHER DIGITS" };
+    println!(
+        "64 figures: {one:.3} s on one thread, {two:.3} s on two, {:.2} times as fast, {digits}",
+        one / two
+    );
 }

@@ -1,5 +1,8 @@
 """MuJoCo on the neutral scenes: mujoco_peer.py SCENES OUT.json [WORDS]. Trees in joint coordinates, loops as
 `connect`."""
+import os
+import sys
+
 import mujoco
 import numpy as np
 from mujoco import mjtGeom, mjtJoint
@@ -7,6 +10,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scene import EARLY_S, LINKS, SCALARS, Rows, back, best, chosen, least, load, opening, pile, shaken, times, turn
 
 PEER = "MuJoCo"
+NOTES_PER_SECOND = 30  # of figures: after every longest step
 rows = Rows()
 
 
@@ -207,6 +211,66 @@ def heap(iterations):
          lambda data: mujoco.mj_step(model, data), places)
 
 
+def figures(copies, rate):
+    """Figures that move and fall, at so many steps a second, timed and noted thirty times a second."""
+    scene = load("figure_%d" % copies)
+    spec = mujoco.MjSpec()
+    spec.option.timestep, spec.option.gravity = 1 / rate, scene["gravity"]
+    spec.memory = 3 << 30
+    friction = [scene["friction"], 0.005, 0.0001]  # the others are the defaults
+    spec.worldbody.add_geom(type=mjtGeom.mjGEOM_PLANE, size=[0, 0, 1], friction=friction, contype=1, conaffinity=2)
+    bodies, above = scene["bodies"], {j["b"]: j for j in scene["joints"]}
+    made = []  # parents stand before their children
+    for i, body in enumerate(bodies):
+        p, q, parent, joint = np.array(body["pos"]), np.array(body["quat"]), spec.worldbody, above.get(i)
+        if joint:
+            other = bodies[joint["a"]]
+            turned = back(np.array(other["quat"]))
+            parent, p, q = made[joint["a"]], turn(turned, p - np.array(other["pos"])), times(turned, q)
+        made.append(parent.add_body(name="b%d" % i, pos=p, quat=q, mass=body["mass"], inertia=body["inertia"],
+                                    explicitinertial=True, ipos=[0, 0, 0], iquat=[1, 0, 0, 0]))
+        shape = body["shape"]
+        made[i].add_geom(type=mjtGeom.mjGEOM_CAPSULE, size=[shape["radius"], shape["half"], 0], friction=friction,
+                         quat=[0.5**0.5, 0.5**0.5, 0, 0], contype=2, conaffinity=1)  # along y
+        if not joint:
+            made[i].add_freejoint(name="f%d" % i)
+            continue
+        motor = joint["motor"]
+        ball = made[i].add_joint(name="j%d" % i, type=mjtJoint.mjJNT_BALL, pos=joint["anchor_b"])
+        ball.damping = [motor["damping"], 0, 0]
+        for axis in range(3):
+            gear = [0] * 6
+            gear[axis] = 1
+            spec.add_actuator(name="m%d_%d" % (i, axis), trntype=mujoco.mjtTrn.mjTRN_JOINT, target="j%d" % i, gear=gear,
+                              gaintype=mujoco.mjtGain.mjGAIN_FIXED, biastype=mujoco.mjtBias.mjBIAS_AFFINE,
+                              gainprm=[motor["stiffness"]] + [0] * 9, biasprm=[0, -motor["stiffness"], 0] + [0] * 7)
+    model = spec.compile()
+    part, count = rate // NOTES_PER_SECOND, round(scene["seconds"] * rate)
+    motors = [j["motor"] for j in scene["joints"]]
+    wave = [m["amplitude"] * np.sin(2 * np.pi * np.arange(1, count + 1) / rate + m["phase"]) for m in motors]
+    # Made before, since arithmetic in Python would take as long as the steps.
+    controls = np.hstack([w[:, None] * np.array(m["axis"]) for w, m in zip(wave, motors)])
+    ids = [model.body("b%d" % i).id for i in range(len(bodies))]
+    frames, unstable = [], [False]
+
+    def steps(data, frame):
+        for k in range(frame * part, (frame + 1) * part):
+            data.ctrl[:] = controls[k]
+            mujoco.mj_step(model, data)
+
+    def look(done, data):
+        mujoco.mj_kinematics(model, data)
+        frames.append(np.hstack((data.xpos[ids], data.xquat[ids])))
+        unstable[0] |= bool(data.warning[mujoco.mjtWarning.mjWARN_BADQACC].number)
+
+    seconds = least(count // part, lambda: mujoco.MjData(model), steps, look)
+    name = "mujoco_figure_%d_%d.poses" % (copies, rate)
+    np.array(frames, "<f8").tofile(os.path.join(os.path.dirname(sys.argv[2]), name))
+    ms = seconds.mean() * 1e3 / part
+    rows.add("%s_%d" % (scene["name"], rate), PEER, ms=ms, second_ms=ms * rate / copies,
+             worst_ms=seconds.max() * 1e3 / part, poses=name, blew_up=unstable[0])
+
+
 for kind in ("hinge", "ball"):
     for links in LINKS:
         if chosen("chains") and (kind == "hinge" or links <= 300):  # 1000 balls take seconds per step
@@ -224,3 +288,7 @@ for links in (9, 100):
         swung(links, 10)
 if chosen("pile"):
     heap(20)
+for copies in (1, 16, 64):
+    if chosen("figures"):
+        for rate in load("figure_%d" % copies)["rates"]:
+            figures(copies, rate)

@@ -4,6 +4,7 @@
 //! what is compared is run in turns in one process.
 
 pub mod clock;
+pub mod figure;
 pub mod neutral;
 pub mod overlap;
 pub mod pile;

@@ -209,12 +209,13 @@ fn first_frame(clip: &Clip) -> f64 {
     clip.range().map_or(0.0, |(start, _)| (start * rate + 1e-3).floor() / rate)
 }
 
-/// Metres per unit, by the size of a figure: what makes it neither a toy nor a tower, metres first.
+/// Metres per unit, by the size of a figure: what makes it neither a toy nor a tower, metres first. The others are told apart
+/// by one decade, so that a file that is scaled by a hundred weighs what it weighed.
 fn metres_per_unit(size: f64) -> f64 {
     if (0.15..CENTIMETRES_FROM).contains(&size) {
         return 1.0;
     }
-    let plausible = |m: &f64| (0.15..15.0).contains(&(size * m));
+    let plausible = |m: &f64| (0.5..5.0).contains(&(size * m));
     [0.01, 0.001, 0.0001, 100.0].into_iter().find(plausible).unwrap_or(1.0)
 }
 

@@ -13,14 +13,9 @@ impl Islands {
         self.root.extend(0..things as u32);
     }
 
-    /// These things by themselves; the others are not asked for until they are here, too.
+    /// These things by themselves; others stay as they were.
     pub fn begin_with(&mut self, things: &[u32]) {
-        for &t in things {
-            if self.root.len() <= t as usize {
-                self.root.resize(t as usize + 1, 0);
-            }
-            self.root[t as usize] = t;
-        }
+        things.iter().for_each(|t| self.root[*t as usize] = *t);
     }
 
     /// As others hang together.

@@ -12,6 +12,8 @@ const PATIENCE_S: f64 = 8.0;
 /// When shaken scenes are compared, before chaos has its way.
 const EARLY_S: f64 = 0.25;
 const MOST_REPETITIONS: usize = 7;
+/// How often figures are timed and noted: after every longest step.
+const NOTES_PER_SECOND: usize = 30;
 
 /// Seconds that this thread has computed.
 fn now() -> f64 {
@@ -59,6 +61,14 @@ fn main() {
         if chosen(name) {
             for start in [Start::Free, Start::Drowsy] {
                 rows.push(pile(&load(scenes, name), start, Path::new(out)));
+            }
+        }
+    }
+    for copies in if chosen("figures") { &[1, 16, 64][..] } else { &[] } {
+        let scene = load(scenes, &format!("figure_{copies}"));
+        for rate in scene["rates"].as_array().expect("rates").iter().filter_map(Value::as_u64) {
+            for iterations in if *copies == 1 { &[4, 20][..] } else { &[4] } {
+                rows.push(figures(&scene, rate as usize, *copies, *iterations, Path::new(out)));
             }
         }
     }
@@ -210,5 +220,36 @@ fn pile(scene: &Value, start: Start, out: &Path) -> Value {
         "scene": label, "peer": format!("{}{}", name(4), if sleep { ", may sleep" } else { "" }),
         "ms": mean(&seconds[span("settled")]) * 1e3, "falling_ms": mean(&seconds[span("falling")]) * 1e3,
         "worst_ms": worst(&seconds) * 1e3, "poses": file,
+    })
+}
+
+/// Figures that move and fall, at so many steps a second, timed and noted thirty times a second.
+fn figures(scene: &Value, rate: usize, copies: usize, iterations: usize, out: &Path) -> Value {
+    let part = rate / NOTES_PER_SECOND;
+    let frames = scene["seconds"].as_f64().expect("a number") as usize * NOTES_PER_SECOND;
+    let mut poses = Vec::new();
+    let seconds = least(
+        frames,
+        || {
+            let mut world = World::new(scene, iterations, Start::Free);
+            world.parameters.dt = 1.0 / rate as f64;
+            world
+        },
+        |world, frame| {
+            for k in 0..part {
+                world.aim((frame * part + k + 1) as f64 / rate as f64);
+                world.step();
+            }
+        },
+        |_, world| world.note(&mut poses),
+    );
+    let label = scene["name"].as_str().expect("a name");
+    let file = format!("rapier_{label}_{rate}_{iterations}.poses");
+    std::fs::write(out.with_file_name(&file), poses).expect("the file can be written");
+    let ms = mean(&seconds) * 1e3 / part as f64;
+    json!({
+        "scene": format!("{label}_{rate}"), "peer": name(iterations), "ms": ms,
+        "second_ms": ms * rate as f64 / copies as f64, "worst_ms": worst(&seconds) * 1e3 / part as f64,
+        "poses": file,
     })
 }

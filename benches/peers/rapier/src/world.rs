@@ -35,7 +35,20 @@ pub struct World {
     masses: Vec<(f64, Vector)>,
     /// First body or the world, second body, and the joint's place on either.
     ends: Vec<(Option<usize>, usize, Vector, Vector)>,
+    motors: Vec<Motor>,
 }
+
+/// What turns a joint: see the scenes.
+struct Motor {
+    handle: ImpulseJointHandle,
+    axis: Vector,
+    amplitude: f64,
+    phase: f64,
+    stiffness: f64,
+    damping: f64,
+}
+
+const TURNS: [JointAxis; 3] = [JointAxis::AngX, JointAxis::AngY, JointAxis::AngZ];
 
 fn number(v: &Value) -> f64 {
     v.as_f64().expect("a number")
@@ -72,6 +85,14 @@ impl World {
         };
         let ground = bodies.insert(RigidBodyBuilder::fixed());
         let rubs = |c: ColliderBuilder| c.density(0.0).friction(number(&scene["friction"])).restitution(0.0);
+        // Figures touch nothing but the floor.
+        let groups = |own: Group, other: Group| InteractionGroups::new(own, other, InteractionTestMode::And);
+        let figures = scene["floor"].as_bool().unwrap_or(false);
+        if figures {
+            let floor = ColliderBuilder::cuboid(200.0, 200.0, 0.5).translation(Vector::new(0.0, 0.0, -0.5));
+            let floor = rubs(floor).collision_groups(groups(Group::GROUP_2, Group::GROUP_1));
+            colliders.insert_with_parent(floor, ground, &mut bodies);
+        }
         for wall in scene["walls"].as_array().into_iter().flatten() {
             let half = vector(&wall["half"]);
             let wall = ColliderBuilder::cuboid(half.x, half.y, half.z).translation(vector(&wall["pos"]));
@@ -96,6 +117,8 @@ impl World {
             let shape = &body["shape"];
             let collider = match shape["type"].as_str() {
                 Some("ball") => ColliderBuilder::ball(number(&shape["radius"])),
+                Some("capsule") => ColliderBuilder::capsule_y(number(&shape["half"]), number(&shape["radius"]))
+                    .collision_groups(groups(Group::GROUP_1, Group::GROUP_2)),
                 Some(_) => {
                     let half = vector(&shape["half"]);
                     ColliderBuilder::cuboid(half.x, half.y, half.z)
@@ -104,7 +127,7 @@ impl World {
             };
             colliders.insert_with_parent(rubs(collider), handles[i], &mut bodies);
         }
-        let mut ends = Vec::new();
+        let (mut ends, mut motors) = (Vec::new(), Vec::new());
         for joint in list(&scene["joints"]) {
             let a = joint["a"].as_u64().map(|a| a as usize);
             let b = joint["b"].as_u64().expect("a body") as usize;
@@ -122,7 +145,19 @@ impl World {
             data.set_local_frame1(Pose::from_parts(at_a, relative * along));
             data.set_local_frame2(Pose::from_parts(at_b, along));
             data.contacts_enabled = false;
-            joints.insert(a.map_or(ground, |a| handles[a]), handles[b], data, true);
+            let motor = &joint["motor"];
+            if motor.is_object() {
+                TURNS.iter().for_each(|t| {
+                    data.set_motor_model(*t, MotorModel::ForceBased);
+                });
+            }
+            let handle = joints.insert(a.map_or(ground, |a| handles[a]), handles[b], data, true);
+            if motor.is_object() {
+                let [amplitude, phase, stiffness, damping] =
+                    ["amplitude", "phase", "stiffness", "damping"].map(|name| number(&motor[name]));
+                let axis = vector(&motor["axis"]);
+                motors.push(Motor { handle, axis, amplitude, phase, stiffness, damping });
+            }
             ends.push((a, b, at_a, at_b));
         }
         World {
@@ -141,6 +176,19 @@ impl World {
             handles,
             masses,
             ends,
+            motors,
+        }
+    }
+
+    /// Aims the motors of joints at where they are to be at a time (s).
+    pub fn aim(&mut self, time: f64) {
+        for motor in &self.motors {
+            let angle = motor.amplitude * (std::f64::consts::TAU * time + motor.phase).sin();
+            let turn = motor.axis * angle;
+            let Some(joint) = self.joints.get_mut(motor.handle, false) else { continue };
+            for (axis, to) in TURNS.into_iter().zip([turn.x, turn.y, turn.z]) {
+                joint.data.set_motor_position(axis, to, motor.stiffness, motor.damping);
+            }
         }
     }
 

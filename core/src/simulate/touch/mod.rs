@@ -155,6 +155,8 @@ impl Touch {
             }
         }
         let bodies = carriers.count();
+        let mut islands = Islands::default();
+        islands.begin(solids);
         let of_node = |node: usize| {
             let mut with = all.iter().zip(&carriers.body_of).filter(|(c, _)| c.node == node);
             with.find(|(_, b)| **b < carriers.solids).map(|(_, b)| *b)
@@ -188,7 +190,7 @@ impl Touch {
             inside,
             overlaps: vec![false; rig.colliders.inside.len()],
             bounced: None,
-            islands: Islands::default(),
+            islands,
             order: Vec::with_capacity(some),
             groups: Vec::with_capacity(some),
             rows: Vec::with_capacity(4 * some),
