@@ -3,6 +3,7 @@
 
 mod bits;
 mod bounce;
+mod deforming;
 mod friction;
 mod jointed;
 mod soft;
