@@ -132,13 +132,15 @@ impl Compiler<'_> {
         let low = points[0].iter().fold(DVec3::INFINITY, |m, p| m.min(*p));
         let high = points[0].iter().fold(DVec3::NEG_INFINITY, |m, p| m.max(*p));
         let extent = (high - low).max_element();
-        let moments = Moments { triangles: with_area(scene, node, &points), goes_with: dominant(scene, node), points };
+        let moments =
+            Moments { triangles: with_area(scene, node, &points), goes_with: dominant(scene, node), points };
         let cut = shape::cut(moments, NEAR * extent, MOST_PIECES);
         let frames = if moves { self.keyed_frames(&breaks) } else { (0, 0) };
         let (ways, stray) = self.ways(&cut, frames, steps, &mut vertices);
         let mut pieces = Vec::with_capacity(cut.pieces.len());
         for (piece, way) in cut.pieces.iter().zip(ways) {
-            let Some(geometry) = Geometry::triangles(piece.rest.clone(), piece.triangles.clone(), false) else {
+            let Some(geometry) = Geometry::triangles(piece.rest.clone(), piece.triangles.clone(), false)
+            else {
                 continue;
             };
             let (carrier, at) = match way {
@@ -197,17 +199,18 @@ impl Compiler<'_> {
             }
             begin = next;
         }
-        let way = |(samples, (first, piece)): (Vec<([f64; 2], [Placement; 4])>, (&Placement, &RigidPiece))| {
-            let reach = piece.rest.iter().map(|r| r.length()).fold(0.0, f64::max);
-            let still = |p: &Placement| {
-                let turned = crate::rotation::distance(p.rotation, first.rotation) * reach;
-                (p.position - first.position).length() + turned <= STILL * reach
+        let way =
+            |(samples, (first, piece)): (Vec<([f64; 2], [Placement; 4])>, (&Placement, &RigidPiece))| {
+                let reach = piece.rest.iter().map(|r| r.length()).fold(0.0, f64::max);
+                let still = |p: &Placement| {
+                    let turned = crate::rotation::distance(p.rotation, first.rotation) * reach;
+                    (p.position - first.position).length() + turned <= STILL * reach
+                };
+                match samples.iter().all(|(_, at)| at.iter().all(still)) {
+                    true => Way::Stands(*first),
+                    false => Way::Goes(Path::through(&samples, 0.1 * reach)),
+                }
             };
-            match samples.iter().all(|(_, at)| at.iter().all(still)) {
-                true => Way::Stands(*first),
-                false => Way::Goes(Path::through(&samples, 0.1 * reach)),
-            }
-        };
         (samples.into_iter().zip(first.iter().zip(&cut.pieces)).map(way).collect(), stray)
     }
 }

@@ -7,9 +7,7 @@ use parry3d_f64::query::{PointQuery, Ray, RayCast};
 use parry3d_f64::shape::TriMesh;
 use sinew_core::curve::{Curve, Kind, Segments};
 use sinew_core::rig::{Carrier, Compiled, compile};
-use sinew_core::scene::{
-    Channel, Channels, Clip, Influence, Local, Mesh, Node, Pose, Property, Scene, Skin,
-};
+use sinew_core::scene::{Channel, Channels, Clip, Influence, Local, Mesh, Node, Pose, Property, Scene, Skin};
 use sinew_core::setup::{Behaviour, Body, Setup, Shape};
 use std::f64::consts::TAU;
 
@@ -24,16 +22,19 @@ fn node(name: &str, at: DVec3) -> Node {
     Node { name: name.into(), local, ..Node::default() }
 }
 
-/// A sheet along x on a row of bones, the height of each of which is keyed at every frame.
+/// A sheet along x on a row of bones, the height of each of which is keyed every quarter of a second.
 fn sheet(height: impl Fn(f64, f64) -> f64) -> Scene {
     let mut scene = Scene { frames_per_second: FPS, ..Scene::default() };
     let mut clip = Clip { name: "Wave".into(), channels: Vec::new() };
     let along = |j: usize| LENGTH * (j as f64 / (BONES - 1) as f64 - 0.5);
     for j in 0..BONES {
         scene.nodes.push(node(&format!("Bone{j}"), DVec3::X * along(j)));
-        let times: Vec<f64> = (0..=FRAMES).map(|f| f as f64 / FPS).collect();
+        let times: Vec<f64> = (0..=FRAMES / 6).map(|k| 6.0 * k as f64 / FPS).collect();
         let values = times.iter().flat_map(|t| [along(j), height(along(j), *t), 0.0]).collect();
-        let curve = Curve::new(Kind::Vector, 3, times, values, Segments::Linear).unwrap();
+        let rate = |t: &f64| (height(along(j), t + 1e-6) - height(along(j), (t - 1e-6).max(0.0))) / 2e-6;
+        let rates: Vec<f64> = times.iter().flat_map(|t| [0.0, rate(t), 0.0]).collect();
+        let segments = Segments::Cubic { arriving: rates.clone(), leaving: rates };
+        let curve = Curve::new(Kind::Vector, 3, times, values, segments).unwrap();
         clip.channels.push(Channel { node: j, property: Property::Translation, curve });
     }
     let (columns, rows) = (64, 8);
@@ -129,8 +130,8 @@ fn balls_ride_on_a_sheet_that_waves_and_none_sinks_in() {
         }
     }
     println!("{pieces} pieces, deepest {deepest:.4}, lifted to {lifted:.3}, {carried} looks");
-    // A quarter of a percent of the sheet, and what the solver leaves.
-    assert!(deepest < 0.012, "{deepest}");
+    // A thousandth of the sheet; its pieces are within a quarter of a percent.
+    assert!(deepest < 0.004, "{deepest}");
     assert!(lifted > 0.15 && carried > 2000, "{lifted} {carried}");
 }
 
@@ -149,11 +150,11 @@ fn what_lies_on_a_bulge_rises_with_its_velocity() {
     let mut worst = 0.0_f64;
     for _ in 0..48 * 4 - 8 {
         run.step(1.0 / (4.0 * FPS));
-        // Keys are straight from frame to frame, so is the way up.
-        let frame = (run.state.time * FPS - 1e-9).floor();
-        let speed = (rise((frame + 1.0) / FPS) - rise(frame / FPS)) * FPS;
+        // The keys are a cubic, and so is the way up.
+        let u = run.state.time / 2.0;
+        let speed = 1.5 * u * (1.0 - u);
         let v = run.state.solids[0].velocity;
-        if run.state.time > 0.25 {
+        if run.state.time > 0.1 {
             worst = worst.max((v.y - speed).abs());
         }
     }
