@@ -7,6 +7,7 @@ mod deforming;
 mod friction;
 mod jointed;
 mod soft;
+mod spectrum;
 mod stack;
 
 use glam::{DQuat, DVec3};
