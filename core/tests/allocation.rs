@@ -144,11 +144,7 @@ fn a_heap_that_falls_and_settles_allocates_nothing_after_its_first_second() {
         }
         step(&rig, &mut state, &mut work, 1.0 / 96.0);
         let count = COUNT.with(Cell::get) - before;
-        assert!(
-            i < 96 || count == 0,
-            "step {i} allocated, with {} contacts",
-            state.touched.len()
-        );
+        assert!(i < 96 || count == 0, "step {i} allocated, with {} contacts", state.touched.len());
     }
     assert!(state.touched.len() > 20, "they touch");
     assert!(state.quarantined().is_none());
