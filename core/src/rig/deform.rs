@@ -199,21 +199,23 @@ impl Compiler<'_> {
             }
             begin = next;
         }
-        let way =
-            |(samples, (first, piece)): (Vec<([f64; 2], [Placement; 4])>, (&Placement, &RigidPiece))| {
-                let reach = piece.rest.iter().map(|r| r.length()).fold(0.0, f64::max);
-                let still = |p: &Placement| {
-                    let turned = crate::rotation::distance(p.rotation, first.rotation) * reach;
-                    (p.position - first.position).length() + turned <= STILL * reach
-                };
-                match samples.iter().all(|(_, at)| at.iter().all(still)) {
-                    true => Way::Stands(*first),
-                    false => Way::Goes(Path::through(&samples, 0.1 * reach)),
-                }
+        let way = |(samples, (first, piece)): (Vec<Sampled>, (&Placement, &RigidPiece))| {
+            let reach = piece.rest.iter().map(|r| r.length()).fold(0.0, f64::max);
+            let still = |p: &Placement| {
+                let turned = crate::rotation::distance(p.rotation, first.rotation) * reach;
+                (p.position - first.position).length() + turned <= STILL * reach
             };
+            match samples.iter().all(|(_, at)| at.iter().all(still)) {
+                true => Way::Stands(*first),
+                false => Way::Goes(Path::through(&samples, 0.1 * reach)),
+            }
+        };
         (samples.into_iter().zip(first.iter().zip(&cut.pieces)).map(way).collect(), stray)
     }
 }
+
+/// Start and end of a frame (s), and where a piece is at its start, a third, two thirds and the end.
+type Sampled = ([f64; 2], [Placement; 4]);
 
 /// What becomes of a piece.
 enum Way {

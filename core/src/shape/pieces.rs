@@ -264,9 +264,9 @@ fn largest_eigenvector(mut a: [[f64; 4]; 4]) -> [f64; 4] {
                 for row in &mut a {
                     (row[p], row[q]) = (c * row[p] - s * row[q], s * row[p] + c * row[q]);
                 }
-                for k in 0..4 {
-                    (a[p][k], a[q][k]) = (c * a[p][k] - s * a[q][k], s * a[p][k] + c * a[q][k]);
-                }
+                let (x, y) = (a[p], a[q]);
+                a[p] = std::array::from_fn(|k| c * x[k] - s * y[k]);
+                a[q] = std::array::from_fn(|k| s * x[k] + c * y[k]);
                 for row in &mut vectors {
                     (row[p], row[q]) = (c * row[p] - s * row[q], s * row[p] + c * row[q]);
                 }
