@@ -5,10 +5,10 @@ use glam::{DQuat, DVec3};
 use sinew_core::coating::patch;
 use sinew_core::curve::{Curve, Kind, Segments};
 use sinew_core::rig::{Carrier, Coating, Collider, Material, compile};
-use sinew_core::scene::{Channel, Clip, Node, Placement, Property, Scene};
+use sinew_core::scene::{Channel, Channels, Clip, Local, Node, Placement, Property, Scene};
 use sinew_core::setup::{
-    Behaviour, Between, Body, Field, Joint, JointKind, Keyable, Keys, Setup, Shape, Space, Targets, Timing,
-    Wait,
+    self, Behaviour, Between, Body, Field, Joint, JointFrame, JointKind, Keyable, Keys, Setup, Shape, Space,
+    Targets, Timing, Wait,
 };
 use sinew_core::shape::Geometry;
 use sinew_core::simulate::{State, Workspace, step};
@@ -92,6 +92,62 @@ fn ten_thousand_steps_of_everything_allocate_nothing() {
     let seen = Box::new(DVec3::ZERO);
     assert!(COUNT.with(Cell::get) > before, "the counter counts");
     drop(seen);
+}
+
+/// Boxes, balls and a soft ball above a floor, and a chain that falls onto them.
+fn heap() -> (Scene, Setup) {
+    let mut scene = Scene { frames_per_second: 24.0, ..Scene::default() };
+    let mut setup = Setup::default();
+    setup.bake.frames = Some([0.0, 96.0]);
+    let mut add = |name: String, at: DVec3, behaviour: Behaviour, shape: Shape| {
+        let local = Local::Channels(Channels { translation: at, ..Channels::default() });
+        scene.nodes.push(Node { name: name.clone(), local, ..Node::default() });
+        setup.bodies.push(Body { behaviour, shape, ..Body::new(name) });
+    };
+    add("Floor".into(), DVec3::ZERO, Behaviour::Static, Shape::Plane {});
+    for i in 0..24 {
+        let (x, z) = (0.3 * f64::from(i % 3) - 0.3, 0.3 * f64::from(i / 3 % 3) - 0.3);
+        let at = DVec3::new(x + 0.01 * f64::from(i), 0.2 + 0.25 * f64::from(i / 3), z);
+        let shape = match i % 2 {
+            0 => Shape::Box { size: Some([0.2, 0.15, 0.25]) },
+            _ => Shape::Sphere { radius: Some(0.1) },
+        };
+        add(format!("T{i}"), at, Behaviour::Free, shape);
+    }
+    for i in 0..6 {
+        let at = DVec3::new(0.3 * f64::from(i) - 0.75, 2.5, 0.05);
+        add(format!("Link{i}"), at, Behaviour::Free, Shape::Box { size: Some([0.26, 0.06, 0.06]) });
+    }
+    add("Soft".into(), DVec3::new(0.1, 3.0, 0.0), Behaviour::Free, Shape::Sphere { radius: Some(0.15) });
+    if let Some(soft) = setup.bodies.last_mut() {
+        soft.contact.coating = Some(setup::Coating::default());
+    }
+    for i in 1..6 {
+        let frame = |x: f64| JointFrame { position: [x, 0.0, 0.0], rotation: [0.0, 0.0, 0.0, 1.0] };
+        let mut joint = Joint::new(JointKind::Universal, [&format!("Link{}", i - 1), &format!("Link{i}")]);
+        joint.frames = Some([frame(0.15), frame(-0.15)]);
+        setup.joints.push(joint);
+    }
+    (scene, setup)
+}
+
+#[test]
+fn a_heap_that_falls_and_settles_allocates_nothing_after_its_first_second() {
+    let (scene, setup) = heap();
+    let rig = compile(&scene, &setup, None).unwrap().rig;
+    let mut state = State::new(&rig);
+    let mut work = Workspace::new(&rig);
+    for i in 0..4 * 96 {
+        let before = COUNT.with(Cell::get);
+        if i % 4 == 0 {
+            state.begin_frame();
+        }
+        step(&rig, &mut state, &mut work, 1.0 / 96.0);
+        let count = COUNT.with(Cell::get) - before;
+        assert!(i < 96 || count == 0, "step {i} allocated, with {} contacts", state.touched.len());
+    }
+    assert!(state.touched.len() > 20, "they touch");
+    assert!(state.quarantined().is_none());
 }
 
 #[test]

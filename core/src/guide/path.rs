@@ -99,6 +99,26 @@ impl Path {
         Path { spans, keys }
     }
 
+    /// A path through samples: of each span its start and end (s), and where it is at its start, a third, two thirds and
+    /// the end. Spans follow on each other. One that does not begin within `jump` of where the one before ends jumps.
+    pub fn through(samples: &[([f64; 2], [Placement; 4])], jump: f64) -> Path {
+        let mut spans: Vec<Span> = Vec::with_capacity(samples.len() + 1);
+        let mut ended: Option<Placement> = None;
+        for ([start, end], [a, b, c, d]) in samples {
+            let jumps = ended.is_some_and(|e| (e.position - a.position).length() > jump);
+            spans.push(Span { jumps, ..Span::through(*start, *end, a, b, c, d) });
+            ended = Some(*d);
+        }
+        // The end holds.
+        if let (Some(([_, end], _)), Some(last)) = (samples.last(), ended) {
+            spans.push(Span::still(*end, *end, &last));
+        }
+        match spans.is_empty() {
+            true => Path::still(Placement::IDENTITY),
+            false => Path { spans, keys: Vec::new() },
+        }
+    }
+
     /// First time of the path (s).
     pub fn start(&self) -> f64 {
         self.spans[0].start

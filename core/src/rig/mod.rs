@@ -4,6 +4,7 @@
 mod apart;
 mod collider;
 mod compile;
+mod deform;
 mod form;
 mod hand;
 mod joints;

@@ -21,6 +21,12 @@ const FAR: f64 = 1e8;
 /// Forms of meshes that many nodes show: by mesh, stretch, shape, and whether it is an obstacle.
 type Known = HashMap<(usize, [u64; 9], u8, bool), Form>;
 
+/// What a node touches with: pieces in the frames of what carries them, and in words how they were found.
+pub(super) struct Carried {
+    pub(super) how: String,
+    pub(super) pieces: Vec<(Carrier, Piece)>,
+}
+
 /// How the collider of a node was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColliderNote {
@@ -53,30 +59,32 @@ impl Compiler<'_> {
             let collides = body
                 .contact
                 .collide
-                .unwrap_or_else(|| has_shape(self.scene, node, &body.shape, !self.skin(node).is_empty()));
+                .unwrap_or_else(|| has_shape(self.scene, node, &body.shape, !self.skin(node).is_empty()))
+                || body.contact.collide.is_none() && self.is_shown_by_bones(node, body);
             if !(setup.world.collisions && collides) {
                 if body.behaviour == Behaviour::Static && !collides && body.contact.collide.is_none() {
                     self.warnings.push(format!("{place} is static and has no shape: nothing touches it"));
                 }
                 continue;
             }
-            let (carrier, from) = self.carrier(node, body, &place);
-            let obstacle = !matches!(carrier, Carrier::Solid(_));
-            let mut form = self.form(node, &body.shape, obstacle, &place, &mut known)?;
-            form.pieces.retain(|p| p.size > 0.0);
-            if form.pieces.is_empty() {
+            let Carried { how, mut pieces } = match self.deforming(node, body, &place)? {
+                Some(deforming) => deforming,
+                None => self.rigid(node, body, &place, &mut known)?,
+            };
+            pieces.retain(|(_, p)| p.size > 0.0);
+            if pieces.is_empty() {
                 self.warnings.push(format!(
                     "{place} touches nothing: its mesh has no extent, or no triangle with an area; give it a shape with a size"
                 ));
                 continue;
             }
-            notes.push(ColliderNote { node, how: form.how });
-            for piece in form.pieces {
+            notes.push(ColliderNote { node, how });
+            for (carrier, piece) in pieces {
                 all.push(Collider {
                     node,
                     name: self.scene.reference(&self.names, node),
                     carrier,
-                    place: from.then(&piece.at),
+                    place: piece.at,
                     coating: coating.map(|c| self.coating(c, &piece, carrier, body)),
                     geometry: piece.geometry,
                     material,
@@ -90,6 +98,21 @@ impl Compiler<'_> {
         let mut colliders = Colliders { all, ..Colliders::default() };
         self.keep_apart(&mut colliders, bodies)?;
         Ok((colliders, notes))
+    }
+
+    /// The pieces of a thing that keeps its shape.
+    fn rigid(
+        &mut self,
+        node: usize,
+        body: &Body,
+        place: &str,
+        known: &mut Known,
+    ) -> Result<Carried, SetupError> {
+        let (carrier, from) = self.carrier(node, body, place);
+        let obstacle = !matches!(carrier, Carrier::Solid(_));
+        let Form { how, pieces } = self.form(node, &body.shape, obstacle, place, known)?;
+        let placed = |p: Piece| (carrier, Piece { at: from.then(&p.at), ..p });
+        Ok(Carried { how, pieces: pieces.into_iter().map(placed).collect() })
     }
 
     /// The floor of the set-up. It has a number beyond all nodes.

@@ -35,6 +35,7 @@ impl Placement {
 }
 
 /// Evaluates a scene under one clip: made once, asked at many times.
+#[derive(Clone)]
 pub struct Pose<'a> {
     scene: &'a Scene,
     order: Vec<usize>,
@@ -255,6 +256,22 @@ impl<'a> Pose<'a> {
         times.sort_by(f64::total_cmp);
         times.dedup();
         (times, steps)
+    }
+
+    /// As [`Self::breaks`], with the keys of the node's own scale, which its placement leaves out. Not in order.
+    pub(super) fn breaks_with_scale(&self, node: usize) -> (Vec<f64>, bool) {
+        let (mut times, mut steps) = self.breaks(node);
+        if let Some(curve) = self.curves[node].scale {
+            times.extend_from_slice(curve.times());
+            steps |= *curve.segments() == Segments::Step;
+        }
+        (times, steps)
+    }
+
+    /// Whether the scale of the node or of an ancestor is keyed.
+    pub fn scales(&self, node: usize) -> bool {
+        std::iter::successors(Some(node), |&n| self.scene.nodes[n].parent)
+            .any(|n| self.curves[n].scale.is_some())
     }
 
     /// Times of the node's own keys (s): of its translation, else of its rotation.

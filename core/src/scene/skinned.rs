@@ -35,6 +35,22 @@ impl Pose<'_> {
         }
         placed
     }
+
+    /// Times (s) at which the way of a node's vertices may bend or jump: keys of all that moves or scales them, in order;
+    /// and whether any of them steps.
+    pub fn vertex_breaks(&self, scene: &Scene, node: usize) -> (Vec<f64>, bool) {
+        let (mut times, mut steps) = self.breaks_with_scale(node);
+        if let Some((_, skin)) = scene.skinned_mesh(node) {
+            for &bone in &skin.joints {
+                let (of_bone, its_steps) = self.breaks_with_scale(bone);
+                times.extend(of_bone);
+                steps |= its_steps;
+            }
+        }
+        times.sort_by(f64::total_cmp);
+        times.dedup();
+        (times, steps)
+    }
 }
 
 #[cfg(test)]

@@ -194,7 +194,7 @@ pub fn automatic(scene: &Scene, clip: Option<&str>) -> Result<Setup, SetupError>
     let hit = figure.is_some() || in_order.iter().any(|&node| !boned(node));
     let obstacles = scene.parents_first().into_iter().filter(|n| hit && !guided.contains(n) && !boned(*n));
     let mut stands = false;
-    for (node, behaviour) in obstacles.filter_map(|n| Some((n, obstacle(scene, &curves, n)?))) {
+    for (node, behaviour) in obstacles.filter_map(|n| Some((n, obstacle(scene, &curves, &guided, n)?))) {
         stands |= behaviour == Behaviour::Static;
         setup.bodies.push(Body { behaviour, ..Body::new(scene.reference(&names, node)) });
     }
@@ -219,18 +219,28 @@ fn metres_per_unit(size: f64) -> f64 {
     [0.01, 0.001, 0.0001, 100.0].into_iter().find(plausible).unwrap_or(1.0)
 }
 
-/// What a mesh is that is not guided itself: in the way where nothing moves it, else wherever it is carried. `None` for
-/// nodes without one, and for those that change their shape.
-fn obstacle(scene: &Scene, curves: &HashSet<(usize, Property)>, node: usize) -> Option<Behaviour> {
+/// What a mesh is that is not guided itself: in the way where nothing moves it, else wherever its keys or bones take it.
+/// `None` for nodes without one, for those whose targets are blended, and for skins whose bones are guided: those touch.
+fn obstacle(
+    scene: &Scene,
+    curves: &HashSet<(usize, Property)>,
+    guided: &HashSet<usize>,
+    node: usize,
+) -> Option<Behaviour> {
     let n = &scene.nodes[node];
-    let mesh = n.mesh.filter(|_| n.skin.is_none())?;
-    let keyed = |n: usize, of: [Property; 2]| of.into_iter().any(|p| curves.contains(&(n, p)));
-    let changes = |n: usize| keyed(n, [Property::Scale, Property::Weights]);
-    let moves = |n: usize| keyed(n, [Property::Translation, Property::Rotation]);
-    if scene.meshes[mesh].positions.is_empty() || changes(node) || ancestors(scene, node).any(changes) {
+    if scene.meshes[n.mesh?].positions.is_empty() || curves.contains(&(node, Property::Weights)) {
         return None;
     }
-    let moved = moves(node) || ancestors(scene, node).any(moves);
+    let bones = match n.skin {
+        Some(_) => scene.skinned_mesh(node)?.1.joints.as_slice(),
+        None => &[],
+    };
+    let led = || bones.iter().chain([&node]).flat_map(|b| ancestors(scene, *b).chain([*b]));
+    if n.skin.is_some() && led().any(|b| guided.contains(&b)) {
+        return None;
+    }
+    let moves = [Property::Translation, Property::Rotation, Property::Scale];
+    let moved = led().any(|n| moves.into_iter().any(|p| curves.contains(&(n, p))));
     Some(if moved { Behaviour::Animated } else { Behaviour::Static })
 }
 

@@ -9,12 +9,14 @@ mod geometry;
 mod hull;
 mod mesh;
 mod parts;
+mod pieces;
 
 pub use fit::{Kind, Primitive, fit_box, fit_capsule, fit_cone, fit_cylinder, fit_sphere, tightest};
 pub use geometry::Geometry;
 pub use hull::{Hull, hull};
 pub use mesh::{Closed, closed, of_mesh};
 pub use parts::parts;
+pub use pieces::{Cut, Moments, RigidPiece, cut};
 
 use glam::{DMat3, DQuat, DVec3};
 

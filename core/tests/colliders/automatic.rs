@@ -2,8 +2,9 @@
 
 use crate::{Stage, block};
 use glam::DVec3;
+use sinew_core::curve::{Curve, Kind, Segments};
 use sinew_core::rig::{Carrier, compile};
-use sinew_core::scene::{Property, Skin};
+use sinew_core::scene::{Channel, Property, Skin};
 use sinew_core::setup::{Behaviour, automatic};
 
 #[test]
@@ -16,18 +17,30 @@ fn still_meshes_are_in_the_way_and_carried_ones_go_along() {
     let balloon = stage.node("Balloon", None, DVec3::Y * 9.0, Some(block(DVec3::ONE)));
     stage.key(cart, DVec3::X);
     stage.key(balloon, DVec3::ONE);
-    stage.scene.clips[0].channels[1].property = Property::Scale;
+    let values = vec![1.0, 1.0, 1.0, 1.0, 1.1, 1.0];
+    let curve = Curve::new(Kind::Vector, 3, vec![0.0, 1.0], values, Segments::Linear).unwrap();
+    stage.scene.clips[0].channels[1] = Channel { node: balloon, property: Property::Scale, curve };
     let setup = automatic(&stage.scene, None).unwrap();
     let bodies: Vec<(&str, Behaviour)> =
         setup.bodies.iter().map(|b| (b.node.as_str(), b.behaviour)).collect();
     assert_eq!(
         bodies,
-        [("Cart", Behaviour::Guided), ("Floor", Behaviour::Static), ("Lamp", Behaviour::Animated)]
+        [
+            ("Cart", Behaviour::Guided),
+            ("Floor", Behaviour::Static),
+            ("Balloon", Behaviour::Animated),
+            ("Lamp", Behaviour::Animated)
+        ]
     );
     let made = compile(&stage.scene, &setup, stage.scene.clips.first()).unwrap();
     assert!(made.warnings.is_empty(), "{:?}", made.warnings);
-    let carriers: Vec<Carrier> = made.rig.colliders.all.iter().map(|c| c.carrier).collect();
-    assert_eq!(carriers, [Carrier::Solid(0), Carrier::World, Carrier::Solid(0)]);
+    let carriers = |name: &str| -> Vec<Carrier> {
+        made.rig.colliders.all.iter().filter(|c| c.name == name).map(|c| c.carrier).collect()
+    };
+    assert_eq!(carriers("Cart"), [Carrier::Solid(0)]);
+    assert_eq!(carriers("Floor"), [Carrier::World]);
+    assert_eq!(carriers("Lamp"), [Carrier::Solid(0)]);
+    assert!(carriers("Balloon").len() > 1, "it is blown up");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 mod apart;
 mod automatic;
+mod deforming;
 mod forms;
 mod refused;
 

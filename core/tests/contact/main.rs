@@ -3,9 +3,11 @@
 
 mod bits;
 mod bounce;
+mod deforming;
 mod friction;
 mod jointed;
 mod soft;
+mod spectrum;
 mod stack;
 
 use glam::{DQuat, DVec3};
