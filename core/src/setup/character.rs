@@ -11,12 +11,12 @@ use std::collections::HashMap;
 /// Living things are about as dense as water, kg/m^3.
 const DENSITY: f64 = 1000.0;
 
-/// Bones answer nearly three times as quickly as props: what each lags behind adds up along a limb, and a foot that is
+/// Bones answer more than twice as quickly as props: what each lags behind adds up along a limb, and a foot that is
 /// half a step late is no longer walking.
-const FIRM: f64 = 8.0;
+const FIRM: f64 = 5.0;
 
 /// Tails and ears answer about as quickly as props: they lag, and swing past.
-const LOOSE: f64 = 1.2;
+const LOOSE: f64 = 0.8;
 
 /// Muscles turn their limbs at least this many times as hard as the clip's fastest turns need.
 const SPARE: f64 = 2.0;
