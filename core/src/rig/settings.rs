@@ -9,19 +9,22 @@ use crate::setup::Keyable;
 pub struct Value {
     constant: f64,
     curve: Option<Curve>,
-    /// Start and length (s) of what is repeated for ever.
-    cycle: Option<(f64, f64)>,
+    /// Start and length (s) of what is repeated for ever; without end where nothing is.
+    cycle: (f64, f64),
 }
+
+/// Nothing is repeated.
+const ONCE: (f64, f64) = (0.0, f64::INFINITY);
 
 impl Value {
     /// The same throughout.
     pub fn constant(constant: f64) -> Value {
-        Value { constant, curve: None, cycle: None }
+        Value { constant, curve: None, cycle: ONCE }
     }
 
     /// From the set-up.
     pub fn new(keyable: &Keyable) -> Result<Value, CurveError> {
-        Ok(Value { constant: keyable.first(), curve: keyable.curve()?, cycle: None })
+        Ok(Value { constant: keyable.first(), curve: keyable.curve()?, cycle: ONCE })
     }
 
     /// From the set-up, every value multiplied by `factor`.
@@ -34,16 +37,21 @@ impl Value {
     pub fn at(&self, time: f64) -> f64 {
         match &self.curve {
             None => self.constant,
-            Some(curve) => curve.scalar(match self.cycle {
-                Some((start, length)) if time >= start + length => start + (time - start) % length,
-                _ => time,
-            }),
+            Some(curve) if time < self.cycle.0 + self.cycle.1 => curve.scalar(time),
+            Some(curve) => curve.scalar(self.turned_back(time)),
         }
+    }
+
+    /// The time in the first turn that a later one repeats. Apart from the rest, whose cost it would share.
+    #[cold]
+    fn turned_back(&self, time: f64) -> f64 {
+        let (start, length) = self.cycle;
+        start + (time - start) % length
     }
 
     /// Has it do over and over what it does from a start and for a length (s).
     pub fn repeat(&mut self, cycle: (f64, f64)) {
-        self.cycle = Some(cycle);
+        self.cycle = cycle;
     }
 
     /// Whether it changes over time.
