@@ -63,6 +63,9 @@ const DEFAULT_TOLERANCE_DEG: f64 = 0.05;
 /// Default tolerance for positions as a share of the body's radius.
 const DEFAULT_TOLERANCE_SHARE: f64 = 2e-3;
 
+/// What moves by less than this share of the tolerance does not move.
+const HAIR: f64 = 1e-2;
+
 /// Bakes a motion of `rig`, which was compiled from `scene` under `clip`. `single`: whether curves will be stored
 /// as f32, in which case the tolerance holds for the rounded numbers.
 pub fn bake(
@@ -156,9 +159,12 @@ fn wanted(
         let scale = pose.parent_scale(solid.node).max(1e-12);
         if solid.simulate.position() {
             let values = std::mem::take(&mut translations[s]);
-            let still = values.chunks_exact(3).all(|v| rest.translation.to_array() == *v);
+            let tolerance = options.tolerance.unwrap_or(solid.radius * DEFAULT_TOLERANCE_SHARE) / scale;
+            // Bones on joints stay where they are on their parents, but for what joints are open by.
+            let hair = tolerance * HAIR;
+            let there = |v: &[f64]| (DVec3::from_slice(v) - rest.translation).abs().max_element() <= hair;
+            let still = values.chunks_exact(3).all(there);
             if keyed(Property::Translation) || !still {
-                let tolerance = options.tolerance.unwrap_or(solid.radius * DEFAULT_TOLERANCE_SHARE) / scale;
                 let size = solid.radius;
                 wanted.push(Wanted {
                     solid: s,

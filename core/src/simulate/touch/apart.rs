@@ -16,14 +16,14 @@ const ALLOWED: f64 = 2e-5;
 const ENOUGH: f64 = 1e-4;
 
 /// Crowds are done with a little more after a few: the next step goes on.
-const MANY: usize = 400;
+const MANY: usize = 1000;
 const FEW: usize = 3;
 const LITTLE: f64 = 2e-3;
 
 /// A step that leaves more than this share is too long.
 const TOO_DEEP: f64 = 0.02;
 
-const MOST_SWEEPS: usize = 20;
+const MOST_SWEEPS: usize = 40;
 
 /// Rounds of pushing bodies with joints out and closing these again.
 const MOST_ROUNDS: usize = 4;

@@ -290,7 +290,7 @@ impl Touch {
                 }
             }
         }
-        self.extras.sort_by_key(|e| e.0);
+        self.extras.sort_unstable_by_key(|e| e.0);
         overlooked
     }
 }
