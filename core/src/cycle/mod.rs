@@ -1,6 +1,6 @@
 //! A cycle in, a seamless cycle out.
 //!
-//! The keys of one turn are played over and over ([`keys`]), each turn beginning where the last one ended, until the
+//! The keys of one turn are played over and over (`keys`), each turn beginning where the last one ended, until the
 //! simulated motion repeats itself as well as anyone can see ([`run`]). With x the motion over all turns, T the length
 //! of one and K the last, what is left of the difference is spread over the turn by showing
 //!
