@@ -38,8 +38,12 @@ pub fn step(rig: &Rig, state: &mut State, work: &mut Workspace, dt: f64) {
 /// and takes the step in halves.
 pub fn step_cluster(rig: &Rig, state: &mut State, lane: &mut Lane, cluster: &Cluster<'_>, dt: f64) {
     release_in_time(rig, state, &lane.linkages, cluster.solids);
+    if cluster.joints.is_empty() && cluster.pairs.is_empty() {
+        let _ = step_once(rig, state, lane, cluster, dt, true);
+        return;
+    }
     // A limit ends a step; going back and halving would take the time that it is to save.
-    if cluster.joints.is_empty() && cluster.pairs.is_empty() || rig.solver.limited {
+    if rig.solver.limited {
         let _ = step_awake(rig, state, lane, cluster, dt, true);
         return;
     }
