@@ -2,11 +2,12 @@
 //! effect on the digits of another, and several at a time.
 
 use super::State;
-use super::constrain::{Constraints, Yield, constrain};
+use super::constrain::{Constraints, Rate, Yield, Yielding, constrain};
 use super::state::at_start;
+use crate::assemble::Mobility;
 use crate::joint::{End, Kind};
 use crate::rig::{Colliders, Drive, Rig};
-use crate::setup::Parts;
+use crate::setup::{Parts, Tier};
 use glam::DVec3;
 use std::time::Duration;
 
@@ -33,7 +34,24 @@ pub struct Linkage {
     joints: Vec<u32>,
     targets: Vec<u32>,
     constraints: Constraints,
+    /// Its state is that of this step.
+    taken: bool,
+    /// Contacts know how it answers.
+    answers: bool,
 }
+
+/// What a step is about: settings and free answers of all bodies, from when to when, and how long (s).
+#[derive(Clone, Copy)]
+pub struct Given<'a> {
+    pub drives: &'a [Drive],
+    pub yields: &'a [Yield],
+    pub from: f64,
+    pub to: f64,
+    pub h: f64,
+}
+
+/// Of more bodies than this, answers to contacts are more than they help: they grow with the square.
+const MOST_ANSWERING: usize = 64;
 
 /// Parts of a rig that only joints connect: which linkage each solid and each joint is of.
 fn connected(rig: &Rig) -> (Vec<Option<u32>>, Vec<Option<u32>>, usize) {
@@ -161,7 +179,8 @@ impl Linkages {
 
     /// Remembers where the bodies of one are before they move.
     pub fn begin(&mut self, k: u32, state: &State) {
-        let Linkage { part, solids, constraints, .. } = &mut self.all[k as usize];
+        let Linkage { part, solids, constraints, taken, .. } = &mut self.all[k as usize];
+        *taken = false;
         match part {
             None => constraints.begin(state),
             Some((_, own, _)) => {
@@ -172,37 +191,72 @@ impl Linkages {
         }
     }
 
-    /// Puts the bodies of one, which have moved freely for `h` seconds to scene time `to`, together. Whether that worked;
-    /// with `whatever` it takes, it does unless its joints contradict each other.
-    #[allow(clippy::too_many_arguments)]
-    pub fn close(
+    /// Whether contacts know how one answers.
+    pub fn answers(&self, k: u32) -> bool {
+        self.all[k as usize].answers
+    }
+
+    /// Finds how the bodies of one move with their joints; `yields` tells what a body yields by, and its velocity and spin
+    /// without joints.
+    pub fn expect(
         &mut self,
         k: u32,
         rig: &Rig,
         state: &mut State,
-        (drives, yields): (&[Drive], &[Yield]),
-        (from, to): (f64, f64),
-        h: f64,
-        whatever: bool,
-    ) -> bool {
-        let Linkage { part, solids, joints, targets, constraints } = &mut self.all[k as usize];
+        given: Given<'_>,
+        yields: impl Fn(usize) -> (Mobility, Rate),
+    ) {
+        let linkage = &mut self.all[k as usize];
+        linkage.take(rig, state, given);
+        let Linkage { part, solids, constraints, .. } = linkage;
+        let (span, h) = ((given.from, given.to), given.h);
+        match part {
+            None => constraints.expect(rig, state, given.drives, span, h, yields),
+            Some((own_rig, own, own_drives)) => {
+                constraints.expect(own_rig, own, own_drives, span, h, |n| yields(solids[n] as usize));
+            }
+        }
+    }
+
+    /// Velocity and spin of a body at the end of the step without contacts, if it has joints that answer.
+    pub fn expected(&self, solid: usize) -> Option<Rate> {
+        let (k, n) = self.of[solid].filter(|(k, _)| self.answers(*k))?;
+        Some(self.all[k as usize].constraints.expected(n as usize))
+    }
+
+    /// What pushes on each of some bodies of one linkage do to each, by the one pushed and the one moved.
+    pub fn couple(&mut self, k: u32, solids: &mut [u32], out: &mut [Yielding]) {
+        solids.iter_mut().for_each(|s| *s = self.of[*s as usize].map_or(0, |(_, n)| n));
+        self.all[k as usize].constraints.couple(solids, out);
+    }
+
+    /// Finds what impulses on bodies of one do to all of them.
+    pub fn answer(&mut self, k: u32, impulse: impl Fn(usize) -> Rate) {
+        let Linkage { part, solids, constraints, .. } = &mut self.all[k as usize];
+        match part {
+            None => constraints.answer(impulse),
+            Some(_) => constraints.answer(|n| impulse(solids[n] as usize)),
+        }
+    }
+
+    /// Velocity and spin of a body at the end of the step with these.
+    pub fn answered(&self, solid: usize) -> Option<Rate> {
+        self.of[solid].map(|(k, n)| self.all[k as usize].constraints.answered(n as usize))
+    }
+
+    /// Puts the bodies of one, which have moved freely, together. Whether that worked; with `whatever` it takes, it does
+    /// unless its joints contradict each other.
+    pub fn close(&mut self, k: u32, rig: &Rig, state: &mut State, given: Given<'_>, whatever: bool) -> bool {
+        let linkage = &mut self.all[k as usize];
+        linkage.take(rig, state, given);
+        let Linkage { part, solids, joints, constraints, .. } = linkage;
+        let (span, h) = ((given.from, given.to), given.h);
         let Some((own_rig, own, own_drives)) = part else {
-            constraints.yields.copy_from_slice(yields);
-            let closed = constrain(constraints, rig, state, drives, (from, to), h, whatever);
+            let closed = constrain(constraints, rig, state, given.drives, span, h, whatever);
             self.open.copy_from_slice(constraints.open());
             return closed;
         };
-        own.time = state.time;
-        own_rig.hands.clone_from(&rig.hands);
-        for (n, s) in solids.iter().enumerate() {
-            let s = *s as usize;
-            own.solids[n] = state.solids[s];
-            own_drives[n] = drives[s];
-            constraints.yields[n] = yields[s];
-        }
-        own.targets.iter_mut().zip(&*targets).for_each(|(t, g)| *t = state.targets[*g as usize]);
-        own.joints.iter_mut().zip(&*joints).for_each(|(j, g)| *j = state.joints[*g as usize]);
-        let closed = constrain(constraints, own_rig, own, own_drives, (from, to), h, whatever);
+        let closed = constrain(constraints, own_rig, own, own_drives, span, h, whatever);
         own.solids.iter().zip(&*solids).for_each(|(s, g)| state.solids[*g as usize] = *s);
         own.joints.iter().zip(&*joints).for_each(|(j, g)| state.joints[*g as usize] = *j);
         for (open, g) in constraints.open().iter().zip(&*joints) {
@@ -240,10 +294,35 @@ impl Linkages {
 }
 
 impl Linkage {
+    /// Takes the state of the step, once.
+    fn take(&mut self, rig: &Rig, state: &State, given: Given<'_>) {
+        if std::mem::replace(&mut self.taken, true) {
+            return;
+        }
+        let Linkage { part, solids, joints, targets, constraints, .. } = self;
+        let Some((own_rig, own, own_drives)) = part else {
+            constraints.yields.copy_from_slice(given.yields);
+            return;
+        };
+        own.time = state.time;
+        own_rig.hands.clone_from(&rig.hands);
+        for (n, s) in solids.iter().enumerate() {
+            let s = *s as usize;
+            own.solids[n] = state.solids[s];
+            own_drives[n] = given.drives[s];
+            constraints.yields[n] = given.yields[s];
+        }
+        own.targets.iter_mut().zip(&*targets).for_each(|(t, g)| *t = state.targets[*g as usize]);
+        own.joints.iter_mut().zip(&*joints).for_each(|(j, g)| *j = state.joints[*g as usize]);
+    }
+
     fn new(rig: &Rig, solids: Vec<u32>, joints: Vec<u32>, whole: bool) -> Linkage {
+        let answers =
+            rig.solver.tier == Tier::Direct && !rig.solver.limited && solids.len() <= MOST_ANSWERING;
         if whole {
             let constraints = Constraints::new(rig);
-            return Linkage { part: None, solids, joints, targets: Vec::new(), constraints };
+            let targets = Vec::new();
+            return Linkage { part: None, solids, joints, targets, constraints, taken: false, answers };
         }
         let number = |s: usize| solids.binary_search(&(s as u32)).ok();
         let mut part = Rig {
@@ -299,6 +378,7 @@ impl Linkage {
         let constraints = Constraints::new(&part);
         let state = at_start(&part);
         let drives = (0..solids.len()).map(|n| part.drive(n, part.range.start())).collect();
-        Linkage { part: Some((part, state, drives)), solids, joints, targets, constraints }
+        let part = Some((part, state, drives));
+        Linkage { part, solids, joints, targets, constraints, taken: false, answers }
     }
 }

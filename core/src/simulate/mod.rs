@@ -6,6 +6,7 @@ mod carriers;
 mod cluster;
 mod constrain;
 mod drag;
+mod frames;
 mod islands;
 mod lane;
 mod linkage;

@@ -1,7 +1,8 @@
 //! A simulation that is played with: steps, jumps in time, settings changed on the way.
 
 use super::drag::Drags;
-use super::{State, Workspace, step, substeps};
+use super::frames::advance_frame;
+use super::{State, Workspace, step};
 use crate::motion::{Motion, Sample, sample};
 use crate::rig::{self, Rig, Setting};
 use crate::setup::{self, SetupError};
@@ -63,6 +64,7 @@ impl Session {
     /// One step of any length (s of scene time, above 0).
     pub fn step(&mut self, dt: f64) {
         self.state.begin_frame();
+        self.state.whole = None;
         step(&self.rig, &mut self.state, &mut self.work, dt);
         self.frame = None;
     }
@@ -72,6 +74,7 @@ impl Session {
         let Some(frame) = self.frame else {
             // After odd steps a frame is just its length in time.
             self.state.begin_frame();
+            self.state.whole = None;
             let range = &self.rig.range;
             let dt = 1.0 / (range.frames_per_second * f64::from(range.substeps));
             for _ in 0..self.rig.range.substeps {
@@ -179,27 +182,6 @@ impl Session {
     pub fn sample(&self, solid: usize) -> Sample {
         sample(&self.rig, &self.state, solid)
     }
-}
-
-/// From a whole frame to the next one. The last substep lands on the frame's time exactly.
-fn advance_frame(rig: &Rig, state: &mut State, work: &mut Workspace, to: usize) {
-    state.begin_frame();
-    let range = &rig.range;
-    if range.uneven_substeps {
-        let (start, end) = (range.time(to - 1), range.time(to));
-        for share in substeps::uneven(to, range.substeps) {
-            step(rig, state, work, start + (end - start) * share - state.time);
-        }
-    } else {
-        // The same number for every whole frame, so that nothing is computed anew; a range may end between two.
-        let (frame, length) = (1.0 / range.frames_per_second, range.time(to) - range.time(to - 1));
-        let length = if (length - frame).abs() < 1e-6 * frame { frame } else { length };
-        let dt = length / f64::from(range.substeps);
-        for _ in 0..range.substeps {
-            step(rig, state, work, dt);
-        }
-    }
-    state.time = range.time(to);
 }
 
 /// How a run ended.

@@ -41,6 +41,8 @@ pub struct State {
     pub pace: Vec<Pace>,
     /// Of each solid that is keyed until it is released: when it was, and how it goes back.
     pub released: Vec<Released>,
+    /// The last whole step, where this is a frame between two: from there it goes on.
+    pub whole: Option<Box<State>>,
 }
 
 /// How often steps are halved.
@@ -241,6 +243,7 @@ impl Clone for State {
             halved: self.halved.clone(),
             pace: self.pace.clone(),
             released: self.released.clone(),
+            whole: self.whole.clone(),
         }
     }
 
@@ -257,6 +260,7 @@ impl Clone for State {
         self.halved.clone_from(&other.halved);
         self.pace.clone_from(&other.pace);
         self.released.clone_from(&other.released);
+        self.whole.clone_from(&other.whole);
     }
 }
 
@@ -276,6 +280,7 @@ pub fn at_start(rig: &Rig) -> State {
         halved: Vec::with_capacity(2 * MOST_HALVED),
         pace: vec![Pace::default(); rig.solids.len()],
         released: vec![Released::default(); rig.solids.len()],
+        whole: None,
     };
     for (i, s) in rig.solids.iter().enumerate() {
         let p = rig.keyed(i, time);

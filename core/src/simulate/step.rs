@@ -4,6 +4,7 @@ use super::air::Surroundings;
 use super::cluster::Cluster;
 use super::constrain::Yield;
 use super::lane::Lane;
+use super::linkage::Given;
 use super::release::{release_in_time, wake};
 use super::state::{Cause, Halved, MOST_HALVED, Pace};
 use super::touch::{settle, touch};
@@ -164,8 +165,8 @@ fn step_once(
     }
     if fails.is_none() || whatever {
         for &k in cluster.linkages {
-            let given = (&lane.drives[..], &lane.yields[..]);
-            if !lane.linkages.close(k, rig, state, given, (from, to), h, whatever) {
+            let given = Given { drives: &lane.drives, yields: &lane.yields, from, to, h };
+            if !lane.linkages.close(k, rig, state, given, whatever) {
                 fails = fails.or(Some(Cause::Joints(lane.linkages.all[k as usize].solids[0])));
                 if !whatever {
                     break;

@@ -22,43 +22,43 @@ use pulp::{Arch, Simd, WithSimd};
 /// The factor, and the lists that make it. "Column" and "position" mean those of the elimination order.
 #[derive(Clone, Debug)]
 pub struct BlockCholesky {
-    columns: Vec<Column>,
+    pub(super) columns: Vec<Column>,
     /// Blocks below the diagonal, column by column.
-    below: Vec<Below>,
+    pub(super) below: Vec<Below>,
     /// Updates of the diagonal blocks and those below, target by target.
     updates: Vec<Update>,
     /// The same in this factor.
     terms: Vec<Term>,
     /// Rows of each joint in this factor.
-    rows: Vec<usize>,
+    pub(super) rows: Vec<usize>,
     /// Per column: one over its pivots, the lower triangle of its diagonal block, and the blocks below.
-    values: Vec<f64>,
+    pub(super) values: Vec<f64>,
 }
 
 /// From here to there in a list.
 type Stretch = (usize, usize);
 
 #[derive(Clone, Copy, Debug)]
-struct Column {
-    joint: usize,
-    below: Stretch,
+pub(super) struct Column {
+    pub(super) joint: usize,
+    pub(super) below: Stretch,
     /// Of its diagonal block.
     updates: Stretch,
     /// In use, in this factor.
-    rows: usize,
+    pub(super) rows: usize,
     /// Its place among the values, in this factor.
     at: usize,
 }
 
 /// A block below the diagonal.
 #[derive(Clone, Copy, Debug)]
-struct Below {
+pub(super) struct Below {
     /// The joint of its row.
-    joint: usize,
+    pub(super) joint: usize,
     source: Source,
     updates: Stretch,
     /// Its place among the values, in this factor.
-    at: usize,
+    pub(super) at: usize,
 }
 
 /// What a block is before its updates.
@@ -275,7 +275,10 @@ impl BlockCholesky {
 
     /// One over the pivots of a column, and the lower triangle of its diagonal block.
     #[inline(always)]
-    fn diagonal<const N: usize, const P: usize>(&self, column: &Column) -> (&[f64], &[[f64; P]; N]) {
+    pub(super) fn diagonal<const N: usize, const P: usize>(
+        &self,
+        column: &Column,
+    ) -> (&[f64], &[[f64; P]; N]) {
         let values = &self.values[column.at..][..(1 + N) * P];
         let (pivots, unit) = values.split_at(P);
         (&pivots[..N], unit.as_chunks::<P>().0.first_chunk().unwrap_or(&[[0.0; P]; N]))

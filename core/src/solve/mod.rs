@@ -5,6 +5,7 @@
 
 mod block;
 mod cholesky;
+mod columns;
 mod conjugate_gradient;
 mod jacobi;
 mod matrix;
@@ -13,6 +14,7 @@ mod pairwise;
 mod solver;
 
 pub use cholesky::BlockCholesky;
+pub use columns::{SIDES, Sides};
 pub use conjugate_gradient::{Budget, ConjugateGradient, Effort};
 pub use matrix::{BlockMatrix, MOST};
 pub use order::minimum_degree;

@@ -47,6 +47,14 @@ impl Solver {
         }
     }
 
+    /// The factor, if there is one.
+    pub fn direct(&self) -> Option<&BlockCholesky> {
+        match &self.0 {
+            Method::Direct(factor) => Some(factor),
+            _ => None,
+        }
+    }
+
     /// [`Self::solve`] whatever `x` is, iterating from zero.
     pub fn solve_anew(
         &mut self,

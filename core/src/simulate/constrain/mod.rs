@@ -4,6 +4,7 @@
 //! [`mover`] for the scheme and what it keeps. Velocities (`rates`): impulses at the end of the step, so that no joint is
 //! opening there. Both are internal forces and change neither momentum of the whole.
 
+mod answer;
 mod clock;
 mod closing;
 mod forcing;
@@ -13,6 +14,7 @@ mod pose;
 mod rates;
 mod soft;
 
+pub use answer::{Rate, Yielding};
 pub use clock::Clock;
 pub use mover::Yield;
 pub use pose::Pulled;
@@ -71,6 +73,9 @@ pub struct Constraints {
     steep: bool,
     /// How bodies gave way to their actuators in the free motion.
     pub yields: Vec<Yield>,
+    /// How bodies answer to contacts; and whether joints are set up for the step already, for that.
+    answer: answer::Answer,
+    is_set_up: bool,
     /// Forces and torques of contacts on bodies with joints, throughout the step; whether there are any.
     pushes: Vec<(DVec3, DVec3)>,
     pushed: bool,
@@ -232,6 +237,8 @@ impl Constraints {
             far_open: false,
             steep: false,
             yields: vec![Yield::default(); solids],
+            answer: answer::Answer::new(solids, rig.joints.len()),
+            is_set_up: false,
             pushes: vec![(DVec3::ZERO, DVec3::ZERO); solids],
             pushed: false,
             jointed,
@@ -255,6 +262,7 @@ impl Constraints {
     /// Remembers where the bodies are before they move.
     pub fn begin(&mut self, state: &State) {
         self.clock.start();
+        self.is_set_up = false;
         if std::mem::take(&mut self.pushed) {
             self.pushes.fill((DVec3::ZERO, DVec3::ZERO));
         }
@@ -312,10 +320,8 @@ impl Constraints {
         whatever: bool,
     ) -> bool {
         let c = self;
-        c.hold(rig, state, from, to);
-        c.set_out(rig, state, h);
-        if c.any_soft {
-            c.soften(rig, state, drives, h);
+        if !c.is_set_up {
+            c.set_up(rig, state, drives, (from, to), h);
         }
         let mut closed = c.close(rig);
         c.cut_short = !closed && rig.solver.limited && c.is_near();
@@ -346,6 +352,17 @@ impl Constraints {
             }
         }
         closed && finite
+    }
+
+    /// Makes joints, movers and springs of the step.
+    #[inline(always)]
+    fn set_up(&mut self, rig: &Rig, state: &mut State, drives: &[Drive], (from, to): (f64, f64), h: f64) {
+        self.hold(rig, state, from, to);
+        self.set_out(rig, state, h);
+        if self.any_soft {
+            self.soften(rig, state, drives, h);
+        }
+        self.is_set_up = true;
     }
 
     /// Looks up what every joint is held to at both ends of the step.

@@ -121,6 +121,11 @@ impl Soft {
         if self.shift > 0.0 { (end - free) / self.shift } else { 0.0 }
     }
 
+    /// The most it pulls.
+    pub fn most(&self) -> f64 {
+        self.strength
+    }
+
     /// Whether it pulls its utmost.
     pub fn is_spent(&self) -> bool {
         self.spent

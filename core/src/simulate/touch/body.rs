@@ -1,10 +1,11 @@
 //! A body during a step, as contacts see it: how it moves without them, and how it answers to impulses.
 
+use crate::assemble::Mobility;
 use crate::dynamics::top::{self, Axes};
 use crate::rig::{Rig, Solid};
 use crate::scene::Placement;
 use crate::simulate::SolidState;
-use crate::simulate::constrain::Yield;
+use crate::simulate::constrain::{Rate, Yield};
 use glam::{DMat3, DQuat, DVec3};
 
 /// Velocity and spin.
@@ -166,6 +167,25 @@ impl Body {
             light,
             lithe,
         }
+    }
+
+    /// How it yields to impulses, and moves at the end of the step, without its joints.
+    pub fn alone(&self) -> (Mobility, Rate) {
+        let yields = Mobility { shift: self.per_mass, turn: self.per_inertia };
+        (yields, (self.free.velocity, self.free.spin))
+    }
+
+    /// Has it end as its joints have it, moving like this.
+    pub fn expect(&mut self, (velocity, spin): Rate, h: f64) {
+        if !self.jointed {
+            return;
+        }
+        self.free = Twist { velocity, spin };
+        (self.drift, self.after) = (self.free, self.free);
+        self.go(h);
+        self.to = self.end;
+        self.looked = self.to.position;
+        self.spun = Body::chord(self.from.rotation, self.to.rotation);
     }
 
     /// Where it is at a share of the way.

@@ -8,6 +8,7 @@ mod apart;
 mod body;
 mod contact;
 mod detect;
+mod linked;
 mod rest;
 mod row;
 mod soft;
@@ -19,6 +20,7 @@ use super::carriers::Carriers;
 use super::cluster::Cluster;
 use super::islands::Islands;
 use super::lane::Lane;
+use super::linkage::Given;
 use super::state::Cause;
 use crate::coating::Spot;
 use crate::contact::{Bounds, Library, Manifold, Sweep};
@@ -26,6 +28,7 @@ use crate::rig::{Drive, Rig};
 use body::Body;
 use contact::Contact;
 use glam::DVec3;
+use linked::Coupling;
 use row::{Group, Moved, Row};
 use std::sync::Arc;
 use tie::Tie;
@@ -111,6 +114,8 @@ pub struct Touch {
     /// Joints by island, and their rows in one.
     joints: Vec<(u32, u32)>,
     ties: Vec<Tie>,
+    /// How the bodies of an island answer whose linkages can tell.
+    coupling: Coupling,
     /// Which solids have joints.
     jointed: Vec<bool>,
     moved: Vec<Moved>,
@@ -124,7 +129,8 @@ pub struct Touch {
     awake: Vec<bool>,
     /// At which share of the step each body bounced.
     blows: Vec<f64>,
-    /// Angular impulse on each body.
+    /// Impulse on each body, and angular impulse.
+    kicks: Vec<DVec3>,
     twists: Vec<DVec3>,
     /// And what pushing them apart took of their angular momentum.
     spares: Vec<DVec3>,
@@ -196,6 +202,7 @@ impl Touch {
             rows: Vec::with_capacity(4 * some),
             joints: Vec::with_capacity(rig.joints.len()),
             ties: Vec::with_capacity(6 * rig.joints.len()),
+            coupling: Coupling::default(),
             jointed,
             moved: Vec::with_capacity(bodies),
             local: vec![u32::MAX; bodies],
@@ -204,6 +211,7 @@ impl Touch {
             stirred: vec![0; bodies],
             awake: vec![true; solids],
             blows: vec![f64::NAN; bodies],
+            kicks: vec![DVec3::ZERO; bodies],
             twists: vec![DVec3::ZERO; bodies],
             spares: vec![DVec3::ZERO; bodies],
             steady: rig.world.is_steady(),
@@ -277,11 +285,23 @@ pub fn touch(
         t.part_ways(state);
         return Ok(());
     }
-    let world = World { rig, cluster, state, drives: &lane.drives, from, to, h };
     for &i in cluster.solids {
         let i = i as usize;
         t.bodies[i] =
             Body::solid(&rig.solids[i], &lane.before[i], &state.solids[i], &lane.yields[i], t.jointed[i], h);
+    }
+    for &k in cluster.linkages {
+        if lane.linkages.answers(k) {
+            let given = Given { drives: &lane.drives, yields: &lane.yields, from, to, h };
+            let bodies = &t.bodies;
+            lane.linkages.expect(k, rig, state, given, |s| bodies[s].alone());
+        }
+    }
+    let world = World { rig, cluster, state, drives: &lane.drives, from, to, h };
+    for &i in cluster.solids {
+        if let Some(rate) = lane.linkages.expected(i as usize) {
+            t.bodies[i as usize].expect(rate, h);
+        }
     }
     for k in cluster.solids.len()..t.active.len() {
         t.follow_keys(&world, t.active[k]);
@@ -299,7 +319,7 @@ pub fn touch(
         }
         t.start_from(&state.touched, h);
         t.plan(&world);
-        t.solve(&world);
+        t.solve(&world, &mut lane.linkages);
         if let Some(b) = t.wakes(&world) {
             return Err(Cause::Wakes(b));
         }

@@ -7,6 +7,7 @@
 
 use super::body::{Body, Twist};
 use super::contact::{Contact, Spot};
+use super::linked::Coupling;
 use glam::{DMat3, DVec3};
 
 /// A body, as far as sweeps need it.
@@ -27,7 +28,7 @@ impl Moved {
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     /// Levers across the normal, and the spins that they give per impulse.
-    arms: [DVec3; 2],
+    pub arms: [DVec3; 2],
     spins: [DVec3; 2],
     wanted: f64,
     give: f64,
@@ -42,16 +43,16 @@ pub struct Row {
 #[derive(Clone, Copy, Debug)]
 pub struct Group {
     /// The two bodies, by their numbers in the island.
-    bodies: [u32; 2],
-    axes: [DVec3; 3],
-    levers: [DVec3; 2],
+    pub bodies: [u32; 2],
+    pub axes: [DVec3; 3],
+    pub levers: [DVec3; 2],
     /// Inverse of what tangential impulses do, and of what a turn about the normal does.
-    across: [f64; 3],
+    pub across: [f64; 3],
     per_twist: f64,
     grip: f64,
     slide: f64,
     breadth: f64,
-    rows: usize,
+    pub rows: usize,
     /// Tangential impulses, and the turn about the normal.
     pub rub: [f64; 2],
     pub twist: f64,
@@ -102,16 +103,14 @@ impl Group {
             one(a, levers[0]) + one(b, levers[1])
         };
         let (kt, ks) = (column(t), column(s));
-        let (tt, ts, ss) = (t.dot(kt), t.dot(ks), s.dot(ks));
-        let det = tt * ss - ts * ts;
-        let per = if det > 1e-12 * tt * ss { 1.0 / det } else { 0.0 };
+        let across = inverse(t.dot(kt), t.dot(ks), s.dot(ks));
         let about = n.dot(a.per_inertia * n) + n.dot(b.per_inertia * n);
         let (grip, slide) = contact.friction;
         Group {
             bodies,
             axes: contact.axes,
             levers,
-            across: [ss * per, -ts * per, tt * per],
+            across,
             per_twist: if about > 0.0 && contact.breadth > 0.0 { 1.0 / about } else { 0.0 },
             grip,
             slide,
@@ -126,33 +125,29 @@ impl Group {
         }
     }
 
-    /// Adds impulses along a direction to the bodies.
-    #[inline(always)]
-    fn push(
-        &self,
-        moved: &mut [Moved],
-        normals: impl Iterator<Item = (usize, f64)>,
-        rows: &[Row],
-        rub: [f64; 2],
-        twist: f64,
-    ) {
-        let [a, b] = self.bodies.map(|i| i as usize);
-        let [n, t, s] = self.axes;
-        let (mut x, mut y) = (moved[a].now, moved[b].now);
-        let (per_a, per_b) = (moved[a].per_mass, moved[b].per_mass);
-        let mut load = 0.0;
-        for (r, by) in normals {
-            load += by;
-            x.spin -= rows[r].spins[0] * by;
-            y.spin += rows[r].spins[1] * by;
+    /// Takes into account that bodies have joints.
+    pub fn link(&mut self, rows: &mut [Row], moved: &[Moved], coupling: &Coupling) {
+        if !self.bodies.iter().any(|b| coupling.has(*b)) {
+            return;
         }
-        let across = t * rub[0] + s * rub[1];
-        let all = across + n * load;
-        x.velocity -= all * per_a;
-        y.velocity += all * per_b;
-        x.spin -= moved[a].per_inertia * (self.levers[0].cross(across) + n * twist);
-        y.spin += moved[b].per_inertia * (self.levers[1].cross(across) + n * twist);
-        (moved[a].now, moved[b].now) = (x, y);
+        let [n, t, s] = self.axes;
+        for row in rows {
+            let along = [(-n, -row.arms[0]), (n, row.arms[1])];
+            let normal = coupling.yields(self.bodies, moved, along, along) + row.give;
+            row.per_normal = if normal > 0.0 { 1.0 / normal } else { 0.0 };
+        }
+        let at = |d: DVec3| self.push_across(d, DVec3::ZERO);
+        let yields = |p: DVec3, q: DVec3| coupling.yields(self.bodies, moved, at(p), at(q));
+        self.across = inverse(yields(t, t), yields(t, s), yields(s, s));
+        let about = self.push_across(DVec3::ZERO, n);
+        let about = coupling.yields(self.bodies, moved, about, about);
+        self.per_twist = if about > 0.0 && self.breadth > 0.0 { 1.0 / about } else { 0.0 };
+    }
+
+    /// Force and torque on the two bodies, of friction and of what turns them against each other.
+    #[inline(always)]
+    pub fn push_across(&self, rub: DVec3, about: DVec3) -> [(DVec3, DVec3); 2] {
+        [(-rub, -(self.levers[0].cross(rub) + about)), (rub, self.levers[1].cross(rub) + about)]
     }
 
     /// The tangential impulse in the world.
@@ -162,10 +157,17 @@ impl Group {
 
     /// Visits the contact once; returns by how much its velocities were off.
     #[inline(always)]
-    fn visit(&mut self, rows: &mut [Row], moved: &mut [Moved], changed: &mut f64) -> f64 {
+    fn visit(
+        &mut self,
+        rows: &mut [Row],
+        moved: &mut [Moved],
+        changed: &mut f64,
+        couple: impl Couple,
+    ) -> f64 {
         let [a, b] = self.bodies.map(|i| i as usize);
         let [n, t, s] = self.axes;
-        let (per_a, per_b) = (moved[a].per_mass, moved[b].per_mass);
+        // What is pushed in all, for those that are no part of the contact.
+        let mut pushes = [(DVec3::ZERO, DVec3::ZERO); 2];
         let (mut x, mut y) = (moved[a].now, moved[b].now);
         let mut off = 0.0_f64;
         let mut load = 0.0;
@@ -180,10 +182,9 @@ impl Group {
             if by != 0.0 {
                 row.impulse = impulse;
                 off = off.max(by.abs() / row.per_normal);
-                x.velocity -= n * (by * per_a);
-                x.spin -= row.spins[0] * by;
-                y.velocity += n * (by * per_b);
-                y.spin += row.spins[1] * by;
+                couple.normal(self, row, moved, by, &mut x, &mut y);
+                pushes[1] = (pushes[1].0 + n * by, pushes[1].1 + row.arms[1] * by);
+                pushes[0].1 -= row.arms[0] * by;
             }
         }
         self.last = [self.rub[0], self.rub[1], self.twist];
@@ -225,35 +226,132 @@ impl Group {
                     self.roll = roll;
                 }
             }
-            x.velocity -= rub * per_a;
-            x.spin -= moved[a].per_inertia * (self.levers[0].cross(rub) + about);
-            y.velocity += rub * per_b;
-            y.spin += moved[b].per_inertia * (self.levers[1].cross(rub) + about);
-            off = off.max((dp.abs() + dq.abs()) * (per_a + per_b));
+            couple.rub(self, moved, rub, about, &mut x, &mut y);
+            let across = self.push_across(rub, about);
+            pushes[1] = (pushes[1].0 + across[1].0, pushes[1].1 + across[1].1);
+            pushes[0].1 += across[0].1;
+            off = off.max((dp.abs() + dq.abs()) * couple.looseness(self, moved));
         }
+        pushes[0].0 = -pushes[1].0;
         (moved[a].now, moved[b].now) = (x, y);
+        couple.spread(self, moved, pushes);
         off
+    }
+}
+
+/// Inverse of a symmetric matrix of two rows; nothing, where it has none.
+fn inverse(tt: f64, ts: f64, ss: f64) -> [f64; 3] {
+    let det = tt * ss - ts * ts;
+    let per = if det > 1e-12 * tt * ss { 1.0 / det } else { 0.0 };
+    [ss * per, -ts * per, tt * per]
+}
+
+/// How bodies answer to impulses of a contact: by their own mass, or with what joints tie them to.
+pub trait Couple: Copy {
+    /// The two after a normal impulse at one point.
+    fn normal(self, g: &Group, row: &Row, moved: &[Moved], by: f64, x: &mut Twist, y: &mut Twist);
+
+    /// The two after friction, and a turn.
+    fn rub(self, g: &Group, moved: &[Moved], rub: DVec3, about: DVec3, x: &mut Twist, y: &mut Twist);
+
+    /// Everything else after the force and torque on the two.
+    fn spread(self, g: &Group, moved: &mut [Moved], pushes: [(DVec3, DVec3); 2]);
+
+    /// Velocity across per impulse, about.
+    fn looseness(self, g: &Group, moved: &[Moved]) -> f64;
+
+    /// All after impulses at all points, friction and a turn.
+    fn push(
+        self,
+        g: &Group,
+        moved: &mut [Moved],
+        rows: &[Row],
+        by: impl Fn(&Row) -> f64,
+        rub: [f64; 2],
+        twist: f64,
+    );
+}
+
+/// No joints.
+#[derive(Clone, Copy, Debug)]
+pub struct Alone;
+
+impl Couple for Alone {
+    #[inline(always)]
+    fn normal(self, g: &Group, row: &Row, moved: &[Moved], by: f64, x: &mut Twist, y: &mut Twist) {
+        let ([a, b], n) = (g.bodies.map(|i| i as usize), g.axes[0]);
+        x.velocity -= n * (by * moved[a].per_mass);
+        x.spin -= row.spins[0] * by;
+        y.velocity += n * (by * moved[b].per_mass);
+        y.spin += row.spins[1] * by;
+    }
+
+    #[inline(always)]
+    fn rub(self, g: &Group, moved: &[Moved], rub: DVec3, about: DVec3, x: &mut Twist, y: &mut Twist) {
+        let [a, b] = g.bodies.map(|i| i as usize);
+        x.velocity -= rub * moved[a].per_mass;
+        x.spin -= moved[a].per_inertia * (g.levers[0].cross(rub) + about);
+        y.velocity += rub * moved[b].per_mass;
+        y.spin += moved[b].per_inertia * (g.levers[1].cross(rub) + about);
+    }
+
+    #[inline(always)]
+    fn spread(self, _: &Group, _: &mut [Moved], _: [(DVec3, DVec3); 2]) {}
+
+    #[inline(always)]
+    fn looseness(self, g: &Group, moved: &[Moved]) -> f64 {
+        moved[g.bodies[0] as usize].per_mass + moved[g.bodies[1] as usize].per_mass
+    }
+
+    #[inline(always)]
+    fn push(
+        self,
+        g: &Group,
+        moved: &mut [Moved],
+        rows: &[Row],
+        by: impl Fn(&Row) -> f64,
+        rub: [f64; 2],
+        twist: f64,
+    ) {
+        let [a, b] = g.bodies.map(|i| i as usize);
+        let [n, t, s] = g.axes;
+        let (mut x, mut y) = (moved[a].now, moved[b].now);
+        let (per_a, per_b) = (moved[a].per_mass, moved[b].per_mass);
+        let mut load = 0.0;
+        for row in rows {
+            let by = by(row);
+            load += by;
+            x.spin -= row.spins[0] * by;
+            y.spin += row.spins[1] * by;
+        }
+        let across = t * rub[0] + s * rub[1];
+        let all = across + n * load;
+        x.velocity -= all * per_a;
+        y.velocity += all * per_b;
+        x.spin -= moved[a].per_inertia * (g.levers[0].cross(across) + n * twist);
+        y.spin += moved[b].per_inertia * (g.levers[1].cross(across) + n * twist);
+        (moved[a].now, moved[b].now) = (x, y);
     }
 }
 
 /// Visits all contacts; returns by how much velocities were off at most, and what impulses changed by, as a square.
 #[inline(always)]
-pub fn sweep(groups: &mut [Group], rows: &mut [Row], moved: &mut [Moved]) -> (f64, f64) {
+pub fn sweep(groups: &mut [Group], rows: &mut [Row], moved: &mut [Moved], couple: impl Couple) -> (f64, f64) {
     let (mut most, mut changed, mut at) = (0.0_f64, 0.0, 0);
     for group in groups.iter_mut() {
         let to = at + group.rows;
-        most = most.max(group.visit(&mut rows[at..to], moved, &mut changed));
+        most = most.max(group.visit(&mut rows[at..to], moved, &mut changed, couple));
         at = to;
     }
     (most, changed)
 }
 
 /// Applies what contacts start with.
-pub fn start(groups: &[Group], rows: &[Row], moved: &mut [Moved]) {
+pub fn start(groups: &[Group], rows: &[Row], moved: &mut [Moved], couple: impl Couple) {
     let mut at = 0;
     for group in groups {
         let own = &rows[at..at + group.rows];
-        group.push(moved, own.iter().map(|r| r.impulse).enumerate(), own, group.rub, group.twist);
+        couple.push(group, moved, own, |r| r.impulse, group.rub, group.twist);
         at += group.rows;
     }
 }
@@ -261,7 +359,7 @@ pub fn start(groups: &[Group], rows: &[Row], moved: &mut [Moved]) {
 /// Goes on along what earlier sweeps changed, `share` of it (Silcowitz, Niebe and Erleben 2010: Fletcher and Reeves'
 /// conjugate gradients with a sweep as the gradient). 0 begins anew.
 #[inline(always)]
-pub fn go_on(groups: &mut [Group], rows: &mut [Row], moved: &mut [Moved], share: f64) {
+pub fn go_on(groups: &mut [Group], rows: &mut [Row], moved: &mut [Moved], share: f64, couple: impl Couple) {
     let mut at = 0;
     for g in groups.iter_mut() {
         let own = &mut rows[at..at + g.rows];
@@ -284,6 +382,6 @@ pub fn go_on(groups: &mut [Group], rows: &mut [Row], moved: &mut [Moved], share:
         }
         g.rub = [g.rub[0] + more[0], g.rub[1] + more[1]];
         g.twist += more[2];
-        g.push(moved, own.iter().map(|r| r.last).enumerate(), own, [more[0], more[1]], more[2]);
+        couple.push(g, moved, own, |r| r.last, [more[0], more[1]], more[2]);
     }
 }

@@ -1,6 +1,8 @@
 //! Impulses of all contacts, island by island, and where they bring the bodies.
 
-use super::row::{Group, Moved, Row, go_on, start, sweep};
+use super::body::Twist;
+use super::linked::Coupling;
+use super::row::{Alone, Couple, Group, Moved, Row, go_on, start, sweep};
 use super::tie::{self, Tie};
 use super::{Strike, Touch, Touched, World};
 use crate::joint::End;
@@ -67,7 +69,7 @@ impl Touch {
     }
 
     /// Finds the impulses, and where bodies end with them.
-    pub(super) fn solve(&mut self, world: &World<'_>) {
+    pub(super) fn solve(&mut self, world: &World<'_>, linkages: &mut Linkages) {
         let solids = world.rig.solids.len() as u32;
         self.islands.begin_with(world.cluster.solids);
         let simulated = |b: u32| b < solids;
@@ -95,11 +97,13 @@ impl Touch {
                 End::Solid(s) => Some(*s as u32),
                 _ => None,
             });
+            // Those of linkages that answer are known with their bodies.
+            let body = body.filter(|b| !linkages.of(*b as usize).is_some_and(|k| linkages.answers(k)));
             self.joints.extend(body.map(|b| (islands.of(b), j)));
         }
         self.joints.sort_unstable();
         for &b in &self.active {
-            self.twists[b as usize] = DVec3::ZERO;
+            (self.kicks[b as usize], self.twists[b as usize]) = (DVec3::ZERO, DVec3::ZERO);
             let body = &mut self.bodies[b as usize];
             body.end = body.to;
         }
@@ -115,12 +119,41 @@ impl Touch {
             }
             let first = self.joints.partition_point(|j| j.0 < island);
             let last = self.joints.partition_point(|j| j.0 <= island);
-            self.solve_island(from..from + count, first..last, world);
+            self.solve_island(from..from + count, first..last, world, linkages);
             from += count;
+        }
+        for &k in world.cluster.linkages {
+            if linkages.answers(k) {
+                self.move_linkage(k, world.h, linkages);
+            }
         }
     }
 
-    fn solve_island(&mut self, which: Range<usize>, joints: Range<usize>, world: &World<'_>) {
+    /// Moves the bodies of a linkage by the impulses on it.
+    fn move_linkage(&mut self, k: u32, h: f64, linkages: &mut Linkages) {
+        let touched =
+            |s: &u32| self.kicks[*s as usize] != DVec3::ZERO || self.twists[*s as usize] != DVec3::ZERO;
+        if !linkages.all[k as usize].solids.iter().any(touched) {
+            return;
+        }
+        linkages.answer(k, |s| (self.kicks[s], self.twists[s]));
+        for n in 0..linkages.all[k as usize].solids.len() {
+            let s = linkages.all[k as usize].solids[n] as usize;
+            let (body, rate) = (&mut self.bodies[s], linkages.answered(s));
+            if let Some((velocity, spin)) = rate.filter(|_| body.jointed) {
+                body.after = Twist { velocity, spin };
+                body.go(h);
+            }
+        }
+    }
+
+    fn solve_island(
+        &mut self,
+        which: Range<usize>,
+        joints: Range<usize>,
+        world: &World<'_>,
+        linkages: &mut Linkages,
+    ) {
         self.rows.clear();
         self.groups.clear();
         self.moved.clear();
@@ -160,7 +193,17 @@ impl Touch {
             let local = &self.local;
             Tie::add(world, j as usize, &self.bodies, |s| local[s], &self.moved, &mut self.ties);
         }
-        start(&self.groups, &self.rows, &mut self.moved);
+        self.coupling.make(&self.members, world.rig.solids.len() as u32, linkages);
+        if self.coupling.is_empty() {
+            start(&self.groups, &self.rows, &mut self.moved, Alone);
+        } else {
+            let mut at = 0;
+            for group in &mut self.groups {
+                group.link(&mut self.rows[at..at + group.rows], &self.moved, &self.coupling);
+                at += group.rows;
+            }
+            start(&self.groups, &self.rows, &mut self.moved, &self.coupling);
+        }
         tie::start(&self.ties, &mut self.moved);
         // Many contacts are nowhere as still as few, and what is off in one of them is soon put right.
         let share = if self.rows.len() > MANY { SETTLED_MANY } else { SETTLED };
@@ -172,6 +215,7 @@ impl Touch {
             groups: &mut self.groups,
             rows: &mut self.rows,
             moved: &mut self.moved,
+            coupling: &self.coupling,
             settled,
             most,
         });
@@ -202,6 +246,10 @@ impl Touch {
                     all += twist;
                 }
                 self.twists[number] += all;
+                self.kicks[number] += rub;
+                for spot in contact.spots(&self.points) {
+                    self.kicks[number] += n * (spot.impulse * sign);
+                }
                 let shift = push * (2.0 * body.per_mass * body.shift);
                 let turn = body.per_inertia * turn * (2.0 * body.turn);
                 body.displace(shift, turn);
@@ -386,6 +434,7 @@ struct Sweeps<'a> {
     groups: &'a mut [Group],
     rows: &'a mut [Row],
     moved: &'a mut [Moved],
+    coupling: &'a Coupling,
     /// Velocities that are off by less are right.
     settled: f64,
     most: usize,
@@ -396,18 +445,31 @@ impl pulp::WithSimd for Sweeps<'_> {
 
     #[inline(always)]
     fn with_simd<S: pulp::Simd>(self, _: S) {
-        let Sweeps { ties, groups, rows, moved, settled, most } = self;
+        match self.coupling.is_empty() {
+            true => self.run(Alone),
+            false => {
+                let coupling = self.coupling;
+                self.run(coupling);
+            }
+        }
+    }
+}
+
+impl Sweeps<'_> {
+    #[inline(always)]
+    fn run(self, couple: impl Couple) {
+        let Sweeps { ties, groups, rows, moved, settled, most, .. } = self;
         let mut before = 0.0;
         for round in 0..most {
             tie::note(ties);
             let tied = tie::sweep(ties, moved);
-            let (off, changed) = sweep(groups, rows, moved);
+            let (off, changed) = sweep(groups, rows, moved, couple);
             if off.max(tied) < settled || round + 1 == most {
                 break;
             }
             let now = changed + tie::changed(ties);
             let share = if before > 0.0 && now < before { now / before } else { 0.0 };
-            go_on(groups, rows, moved, share);
+            go_on(groups, rows, moved, share, couple);
             tie::go_on(ties, moved, share);
             before = now;
         }

@@ -1,0 +1,318 @@
+//! How bodies with joints move in a step without contacts, and how they answer to impulses at contacts.
+//!
+//! Contacts are found and solved before joints are closed exactly, and need to know what joints will do. To first order
+//! that is linear in velocities. With `v` those at the end of the step without joints, `W` what bodies yield, J the rows of
+//! the joints and y their compliance (nothing but for springs, see [`super::soft`]):
+//!
+//! ```text
+//!     J v' + y q = a,   v' = v + W (p + J^T q)
+//!     v' = v0 + P p,    P = W - W J^T A^-1 J W,    A = J W J^T + y
+//! ```
+//!
+//! with `p` the impulses of contacts. Few bodies touch at a time: P is made for these alone, six columns each.
+//! Ends of ranges take part where bodies are heading beyond them without contacts, and actuators at their utmost pull as
+//! much as that, whatever contacts do.
+
+// Rows and columns are the mathematics here; iterators would hide them.
+#![allow(clippy::needless_range_loop)]
+
+use super::Constraints;
+use crate::assemble::Mobility;
+use crate::joint::{End, Kind, Measure, Rows};
+use crate::rig::{Drive, Rig};
+use crate::simulate::State;
+use crate::solve::{MOST, SIDES, Sides};
+use glam::DVec3;
+
+/// What a push on one body does to another: velocity and spin per force and torque, column by column.
+pub type Yielding = [[f64; 6]; 6];
+
+/// Velocity and spin.
+pub type Rate = (DVec3, DVec3);
+
+/// Scratch for answers.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// Of every body at the end of the step: without joints, and with them but without contacts.
+    alone: Vec<Rate>,
+    rates: Vec<Rate>,
+    /// And with both.
+    after: Vec<Rate>,
+    /// Which ranges are at their end.
+    caught: Vec<bool>,
+    /// Impulses of actuators at their utmost.
+    spent: Vec<[f64; MOST]>,
+    /// Which joints solving for some bodies needs, and their right sides.
+    reach: Vec<bool>,
+    sides: Vec<Sides>,
+}
+
+impl Answer {
+    pub(super) fn new(solids: usize, joints: usize) -> Answer {
+        let none = vec![(DVec3::ZERO, DVec3::ZERO); solids];
+        Answer {
+            alone: none.clone(),
+            rates: none.clone(),
+            after: none,
+            caught: vec![false; joints],
+            spent: vec![[0.0; MOST]; joints],
+            reach: vec![false; joints],
+            sides: vec![[[0.0; SIDES]; MOST]; joints],
+        }
+    }
+}
+
+/// How often ranges are caught or let go, and actuators found to be at their utmost.
+const MOST_CHANGES: usize = 3;
+
+impl Constraints {
+    /// Finds how the bodies, which have moved freely for `h` seconds to scene time `to`, move with their joints. `yields`
+    /// tells what a body yields by, and its velocity and spin without joints.
+    pub fn expect(
+        &mut self,
+        rig: &Rig,
+        state: &mut State,
+        drives: &[Drive],
+        (from, to): (f64, f64),
+        h: f64,
+        yields: impl Fn(usize) -> (Mobility, Rate),
+    ) {
+        self.set_up(rig, state, drives, (from, to), h);
+        for i in 0..rig.solids.len() {
+            if self.jointed[i] {
+                (self.mobility[i], self.answer.alone[i]) = yields(i);
+            }
+        }
+        for (j, joint) in rig.joints.iter().enumerate() {
+            let hold = &self.holds[j];
+            // What pushed in the step before is likely to push again.
+            self.answer.caught[j] = joint.kind.one_sided() && state.joints[j].multipliers[0] < 0.0;
+            self.answer.spent[j] = [0.0; MOST];
+            if !hold.on || joint.kind.one_sided() && !self.answer.caught[j] {
+                self.rows[j].clear();
+                continue;
+            }
+            self.take_start(rig, j);
+        }
+        for _ in 0..MOST_CHANGES {
+            self.expect_rates(rig, to, h);
+            if !self.change_caught(rig, h) {
+                break;
+            }
+        }
+    }
+
+    /// The rows of a joint at the start of the step.
+    fn take_start(&mut self, rig: &Rig, j: usize) {
+        let (hold, joint) = (&self.holds[j], &rig.joints[j]);
+        let [a, b] = &hold.start;
+        match hold.point {
+            true => self.rows[j].hold_point(a.lever, b.lever, b.point - a.point),
+            false => self.rows[j].set(joint, a, b, &hold.to, Measure::Products),
+        }
+    }
+
+    /// Velocities of all bodies with the rows there are.
+    fn expect_rates(&mut self, rig: &Rig, to: f64, h: f64) {
+        self.structure.fill(&mut self.matrix, &self.rows, &self.mobility);
+        self.answer.rates.copy_from_slice(&self.answer.alone);
+        for (j, rows) in self.rows.iter().enumerate() {
+            if self.answer.spent[j] == [0.0; MOST] {
+                continue;
+            }
+            for (e, body) in self.structure.ends[j].iter().enumerate() {
+                let Some(body) = *body else { continue };
+                let mut push = (DVec3::ZERO, DVec3::ZERO);
+                rows.push(e, &self.answer.spent[j], &mut push);
+                yield_to(&mut self.answer.rates[body], &self.mobility[body], push);
+            }
+        }
+        for (j, joint) in rig.joints.iter().enumerate() {
+            let (rows, hold) = (&self.rows[j], &self.holds[j]);
+            let moving = joint.ends.map(|end| match end {
+                End::World => (DVec3::ZERO, DVec3::ZERO),
+                End::Keys(p) => rig.paths[p].velocity(to),
+                End::Hand(h) => rig.hands[h].velocity(to),
+                End::Solid(i) => self.answer.rates[i],
+            });
+            let rates = rows.rates(&moving);
+            for r in 0..rows.count {
+                let mut wanted = -rates[r];
+                match joint.kind {
+                    Kind::SlideTo | Kind::TurnTo => wanted += (hold.to.rest - hold.from.rest) / h,
+                    _ if joint.kind.one_sided() => wanted -= rows.error[r] / h,
+                    _ => {}
+                }
+                if hold.is_soft {
+                    let diagonal = &mut self.matrix.diagonal[j][r][r];
+                    if self.answer.spent[j][r] != 0.0 {
+                        *diagonal *= 1e12;
+                        wanted = 0.0;
+                    } else {
+                        let (give, aim) = self.softs[j][r].rate();
+                        *diagonal += give;
+                        wanted = aim - rates[r];
+                    }
+                }
+                self.wanted[j][r] = wanted;
+            }
+        }
+        self.factor.prepare(&self.matrix);
+        self.factor.solve_anew(&self.matrix, &self.wanted, &mut self.change, || true);
+        self.forces.fill((DVec3::ZERO, DVec3::ZERO));
+        self.structure.spread(&self.rows, &self.change, &mut self.forces);
+        for (i, rate) in self.answer.rates.iter_mut().enumerate() {
+            yield_to(rate, &self.mobility[i], self.forces[i]);
+        }
+    }
+
+    /// Catches ranges that bodies are heading beyond, lets go of those that would pull, and keeps actuators to their
+    /// strength; whether there were any.
+    fn change_caught(&mut self, rig: &Rig, h: f64) -> bool {
+        if !self.any_range && !self.any_soft {
+            return false;
+        }
+        let mut changed = false;
+        for (j, joint) in rig.joints.iter().enumerate() {
+            let hold = &self.holds[j];
+            if !hold.on {
+                continue;
+            }
+            if joint.kind.one_sided() {
+                if self.answer.caught[j] {
+                    if self.change[j][0] > 0.0 {
+                        self.answer.caught[j] = false;
+                        self.rows[j].clear();
+                        changed = true;
+                    }
+                    continue;
+                }
+                let [a, b] = &hold.start;
+                let rows = Rows::between(joint, a, b, &hold.to, Measure::Products);
+                let moving = joint.ends.map(|end| match end {
+                    End::Solid(i) => self.answer.rates[i],
+                    _ => (DVec3::ZERO, DVec3::ZERO),
+                });
+                if rows.count > 0 && rows.error[0] + rows.rates(&moving)[0] * h > 0.0 {
+                    self.rows[j] = rows;
+                    self.answer.caught[j] = true;
+                    changed = true;
+                }
+            } else if hold.is_soft {
+                for r in 0..self.rows[j].count {
+                    let (spent, most) = (&mut self.answer.spent[j][r], self.softs[j][r].most() * h);
+                    if *spent == 0.0 && self.change[j][r].abs() > most {
+                        // Nothing at all is no impulse to tell from one that is not spent.
+                        *spent = (most.max(f64::MIN_POSITIVE)).copysign(self.change[j][r]);
+                        changed = true;
+                    }
+                }
+            }
+        }
+        changed
+    }
+
+    /// Velocity and spin of a body at the end of the step without contacts.
+    pub fn expected(&self, body: usize) -> Rate {
+        self.answer.rates[body]
+    }
+
+    /// What pushes on each of `bodies` do to each: into `out`, by the one pushed and the one moved.
+    pub fn couple(&mut self, bodies: &[u32], out: &mut [Yielding]) {
+        let Some(factor) = self.factor.direct() else { return };
+        let Answer { reach, sides, .. } = &mut self.answer;
+        reach.fill(false);
+        let is_at = |j: usize, b: u32| self.structure.ends[j].contains(&Some(b as usize));
+        for j in 0..reach.len() {
+            reach[j] = self.rows[j].count > 0 && bodies.iter().any(|b| is_at(j, *b));
+        }
+        factor.mark_reach(reach);
+        for (n, &b) in bodies.iter().enumerate() {
+            for j in (0..reach.len()).filter(|j| reach[*j]) {
+                sides[j] = [[0.0; SIDES]; MOST];
+                if is_at(j, b) {
+                    pushed(
+                        &self.rows[j],
+                        &self.structure.ends[j],
+                        b,
+                        &self.mobility[b as usize],
+                        &mut sides[j],
+                    );
+                }
+            }
+            factor.solve_sides(sides, reach);
+            for (m, &c) in bodies.iter().enumerate() {
+                let mobility = &self.mobility[c as usize];
+                let mut block = [[0.0; 6]; 6];
+                for j in (0..reach.len()).filter(|j| reach[*j] && is_at(*j, c)) {
+                    let mut own = [[0.0; SIDES]; MOST];
+                    pushed(&self.rows[j], &self.structure.ends[j], c, mobility, &mut own);
+                    for r in 0..self.rows[j].count {
+                        for s in 0..6 {
+                            for k in 0..6 {
+                                block[s][k] -= own[r][k] * sides[j][r][s];
+                            }
+                        }
+                    }
+                }
+                if m == n {
+                    for k in 0..3 {
+                        block[k][k] += mobility.shift;
+                        let turn = mobility.turn.col(k);
+                        (0..3).for_each(|i| block[3 + k][3 + i] += turn[i]);
+                    }
+                }
+                out[n * bodies.len() + m] = block;
+            }
+        }
+    }
+
+    /// Finds what impulses on bodies do to all of them.
+    pub fn answer(&mut self, impulse: impl Fn(usize) -> Rate) {
+        for i in 0..self.answer.rates.len() {
+            self.forces[i] = (DVec3::ZERO, DVec3::ZERO);
+            yield_to(&mut self.forces[i], &self.mobility[i], impulse(i));
+            let (at, more) = (self.answer.rates[i], self.forces[i]);
+            self.answer.after[i] = (at.0 + more.0, at.1 + more.1);
+        }
+        for (j, rows) in self.rows.iter().enumerate() {
+            let moving =
+                self.structure.ends[j].map(|end| end.map_or((DVec3::ZERO, DVec3::ZERO), |i| self.forces[i]));
+            let rates = rows.rates(&moving);
+            (0..rows.count).for_each(|r| self.wanted[j][r] = -rates[r]);
+        }
+        self.factor.solve_anew(&self.matrix, &self.wanted, &mut self.change, || true);
+        self.forces.fill((DVec3::ZERO, DVec3::ZERO));
+        self.structure.spread(&self.rows, &self.change, &mut self.forces);
+        for (i, rate) in self.answer.after.iter_mut().enumerate() {
+            yield_to(rate, &self.mobility[i], self.forces[i]);
+        }
+    }
+
+    /// Velocity and spin of a body at the end of the step with the impulses of [`Self::answer`].
+    pub fn answered(&self, body: usize) -> Rate {
+        self.answer.after[body]
+    }
+}
+
+/// Adds what a push does.
+#[inline(always)]
+fn yield_to(rate: &mut Rate, mobility: &Mobility, push: Rate) {
+    rate.0 += push.0 * mobility.shift;
+    rate.1 += mobility.turn * push.1;
+}
+
+/// The rates of a joint's rows per force and torque on one of its bodies.
+#[inline(always)]
+fn pushed(rows: &Rows, ends: &[Option<usize>; 2], body: u32, mobility: &Mobility, sides: &mut Sides) {
+    for e in (0..2).filter(|e| ends[*e] == Some(body as usize)) {
+        for r in 0..rows.count {
+            let row = rows.row(e, r);
+            let (shift, turn) = (row.linear * mobility.shift, mobility.turn * row.angular);
+            for k in 0..3 {
+                sides[r][k] += shift[k];
+                sides[r][3 + k] += turn[k];
+            }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! From frame to frame: in so many steps each, or in steps of their own length that frames fall between.
+//!
+//! Where steps have their own length, a shot moves the same at every frame rate: frames only look at it. A frame that falls
+//! between two steps is shown a part of a step on, and the next one begins from the last whole step again.
+
+use super::{State, Workspace, step, substeps};
+use crate::rig::{Range, Rig};
+
+/// From a whole frame to the next one. The last substep lands on the frame's time exactly.
+pub fn advance_frame(rig: &Rig, state: &mut State, work: &mut Workspace, to: usize) {
+    state.begin_frame();
+    let range = &rig.range;
+    if range.uneven_substeps {
+        let (start, end) = (range.time(to - 1), range.time(to));
+        for share in substeps::uneven(to, range.substeps) {
+            step(rig, state, work, start + (end - start) * share - state.time);
+        }
+    } else if let Some(rate) = range.steps_per_second {
+        advance_evenly(rig, state, work, to, rate);
+    } else {
+        // The same number for every whole frame, so that nothing is computed anew; a range may end between two.
+        let (frame, length) = (1.0 / range.frames_per_second, range.time(to) - range.time(to - 1));
+        let length = if (length - frame).abs() < 1e-6 * frame { frame } else { length };
+        let dt = length / f64::from(range.substeps);
+        for _ in 0..range.substeps {
+            step(rig, state, work, dt);
+        }
+    }
+    state.time = range.time(to);
+}
+
+/// The same in steps of one length, counted from the start of the range or, of a loop, of the turn.
+fn advance_evenly(rig: &Rig, state: &mut State, work: &mut Workspace, to: usize, rate: f64) {
+    let range = &rig.range;
+    let (from, start, end) = (range.time(to - 1), start_of_turn(range, to - 1), range.time(to));
+    let again = state.whole.is_some();
+    if let Some(mut whole) = state.whole.take() {
+        std::mem::swap(state, &mut *whole);
+        state.begin_frame();
+        state.whole = Some(whole); // as room
+    }
+    let hair = 1e-6 / rate;
+    let mut steps = ((state.time - start) * rate).round();
+    while start + (steps + 1.0) / rate < end + hair {
+        step(rig, state, work, 1.0 / rate);
+        steps += 1.0;
+        state.time = start + steps / rate;
+    }
+    let (rest, room) = (end - state.time, state.whole.take());
+    if rest > hair {
+        let ends_turn = range.turns > 1 && start_of_turn(range, to) > start;
+        let whole = (!ends_turn).then(|| match room {
+            Some(mut room) => {
+                State::clone_from(&mut room, state);
+                room
+            }
+            None => Box::new(state.clone()),
+        });
+        step(rig, state, work, rest);
+        state.whole = whole;
+    }
+    if again {
+        // The part of a step that the last frame showed has shown these.
+        state.strikes.retain(|s| s.time > from);
+        state.halved.retain(|h| h.time >= from);
+    }
+}
+
+/// When the turn begins that a frame is in.
+fn start_of_turn(range: &Range, frame: usize) -> f64 {
+    match range.turns > 1 {
+        true => range.time(frame - frame % (range.frames() - 1).max(1)),
+        false => range.start(),
+    }
+}
