@@ -17,7 +17,7 @@ pub(super) struct Survey {
     places: HashMap<usize, Vec<Placement>>,
     /// By node, at the first moment: scale and shear, into the rigid frame.
     pub(super) stretch: HashMap<usize, DMat3>,
-    /// Largest extent of skins and bones at the first moment.
+    /// Length of skins and bones at the first moment.
     pub(super) size: f64,
     /// Nodes whose scale changes; many exporters key one that stays.
     scales: HashSet<usize>,
@@ -64,9 +64,13 @@ impl Survey {
             .filter(|&n| scene.skinned_mesh(n).is_some() || carrier(scene, &is_bone, n).is_some())
             .map(|n| (n, pose.vertices(scene, n)))
             .collect();
-        let all = vertices.values().flatten().copied().chain(bones.iter().map(|b| places[b][0].position));
-        let (lo, hi) = all.fold((DVec3::INFINITY, DVec3::NEG_INFINITY), |(lo, hi), p| (lo.min(p), hi.max(p)));
-        let size = (hi - lo).max_element();
+        // From one end to the other, whichever way it is turned.
+        let all = || vertices.values().flatten().copied().chain(bones.iter().map(|b| places[b][0].position));
+        let farthest = |from: DVec3| {
+            all().fold(from, |best, p| if (p - from).length() > (best - from).length() { p } else { best })
+        };
+        let tip = farthest(places[&bones[0]][0].position);
+        let size = (farthest(tip) - tip).length();
         let finite = places.values().flatten().all(|p| p.position.is_finite() && p.rotation.is_finite());
         (finite && size.is_finite() && size > 0.0).then_some(Survey {
             bones,

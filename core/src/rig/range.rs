@@ -16,6 +16,8 @@ pub struct Range {
     pub substeps: u32,
     /// Whether they differ in length.
     pub uneven_substeps: bool,
+    /// Steps per second, where they do not hang on the frames.
+    pub steps_per_second: Option<f64>,
     /// Whether the job goes on past `last` until `path` guides arrive, and at most to which frame.
     pub arrive_by: Option<f64>,
     /// How often the range may be played, turn after turn, until it repeats; 1 unless it is a loop.
@@ -84,6 +86,13 @@ pub fn range(
             format!("{} steps per frame; give 1 to 10000", setup.world.substeps),
         ));
     }
+    let steps = setup.world.steps_per_second;
+    if let Some(steps) = steps.filter(|s| !(s.is_finite() && *s >= 1.0 && *s <= 1e6)) {
+        return Err(SetupError::new(
+            "world.steps_per_second",
+            format!("{steps} steps per second; give 1 to 1000000, 120 for instance"),
+        ));
+    }
     let given = setup.bake.frames.is_some();
     let (first, last) = match (setup.bake.frames, clip.and_then(Clip::range)) {
         (Some([first, last]), _) => (first, last),
@@ -118,7 +127,8 @@ pub fn range(
         frames_per_second: rate,
         first,
         last,
-        substeps: setup.world.substeps,
+        substeps: steps.map_or(setup.world.substeps, |s| ((s / rate - 1e-3).ceil() as u32).clamp(1, 10_000)),
+        steps_per_second: steps,
         uneven_substeps: setup.world.uneven_substeps,
         arrive_by,
         turns: 1,

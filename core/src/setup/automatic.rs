@@ -144,6 +144,9 @@ fn ancestors(scene: &Scene, node: usize) -> impl Iterator<Item = usize> + use<'_
 /// Extents beyond this many units are taken for centimetres: no prop is fifty metres long, many are fifty inches.
 const CENTIMETRES_FROM: f64 = 50.0;
 
+/// Limbs swing within a tenth of a second. Whole frames of the usual rates but 25, so that these need no parts of steps.
+const FIGURE_STEPS_PER_SECOND: f64 = 120.0;
+
 /// A set-up for `scene` under the clip of that name (default: the first).
 pub fn automatic(scene: &Scene, clip: Option<&str>) -> Result<Setup, SetupError> {
     let mut setup = Setup::default();
@@ -160,6 +163,7 @@ pub fn automatic(scene: &Scene, clip: Option<&str>) -> Result<Setup, SetupError>
     let figure = character(scene, clip);
     if let Some(figure) = &figure {
         setup.world.metres_per_unit = metres_per_unit(figure.size);
+        setup.world.steps_per_second = Some(FIGURE_STEPS_PER_SECOND);
     }
     let joints = bones(scene);
     let names = scene.by_name();

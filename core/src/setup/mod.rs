@@ -98,6 +98,10 @@ pub struct World {
     pub substeps: u32,
     /// Makes the steps within a frame unequal, repeatably: a bake that changes hinges on its steps. Default false.
     pub uneven_substeps: bool,
+    /// Simulation steps per second, instead of `substeps`: the motion is then the same at every frame rate, which only
+    /// looks at it. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steps_per_second: Option<f64>,
     /// Frames per second of the bake. Default: the scene's, or 24 where a format has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frames_per_second: Option<f64>,
@@ -122,6 +126,7 @@ impl Default for World {
             time_scale: Keyable::Constant(1.0),
             substeps: 4,
             uneven_substeps: false,
+            steps_per_second: None,
             frames_per_second: None,
             solver: Solver::default(),
             collisions: true,
