@@ -30,6 +30,8 @@ pub struct Memory {
     pub correction: DVec3,
     /// What it is known to hold up, of which the correction has its share.
     pub weight: DVec3,
+    /// What the keys' accelerations need of it in this step, as far as it anticipates them.
+    pub ahead: DVec3,
     /// Momentum when the last step began.
     pub momentum_before: DVec3,
     /// Length of the last step (s); 0 before the first.
@@ -58,6 +60,24 @@ impl Memory {
         self.was_saturated |= self.saturated;
     }
 
+    /// What it pulls with besides going after its target.
+    #[inline]
+    pub fn held(&self) -> DVec3 {
+        self.correction + self.ahead
+    }
+
+    /// Cuts the action to `most` beyond what is anticipated; whether it was more.
+    #[inline]
+    fn limit(&mut self, most: f64) -> bool {
+        let beyond = self.action - self.ahead;
+        let strength = beyond.length();
+        let cut = strength > most;
+        if cut {
+            self.action = self.ahead + beyond * (most / strength);
+        }
+        cut
+    }
+
     /// Looks at what the last step did to the momentum and takes `share` of it into the correction; then the next
     /// step of `h` seconds begins.
     #[inline]
@@ -75,7 +95,7 @@ impl Memory {
     #[inline]
     pub fn observe_own(&mut self, momentum: DVec3, share: f64, h: f64) {
         if self.step_before > 0.0 {
-            self.correction += (self.action - self.correction) * share;
+            self.correction += (self.action - self.ahead - self.correction) * share;
         }
         self.momentum_before = momentum;
         self.step_before = h;
@@ -168,19 +188,17 @@ pub fn move_mass(
     };
     let (k, c) = (drive.stiffness, drive.damping);
     let r = cached.get(k, c + drag, h);
-    let b0 = p.error * k + p.matched_velocity * c + air + memory.correction * (1.0 / mass);
+    let b0 = p.error * k + p.matched_velocity * c + air + memory.held() * (1.0 / mass);
     let b1 = p.target_velocity * k;
     let moved = velocity * r.b + b0 * r.g + b1 * r.h;
     let after = velocity * r.b_rate + b0 * r.b + b1 * r.g;
     let per_h = 1.0 / h;
     let external = other + (wind - moved * per_h) * drag;
     memory.action = ((after - velocity) * per_h - external) * mass;
-    let strength = memory.action.length();
-    memory.saturated = strength > drive.max_force;
+    memory.saturated = memory.limit(drive.max_force);
     if !memory.saturated {
         return (moved, after);
     }
-    memory.action *= drive.max_force / strength;
     let constant = air + memory.action / mass;
     let r = Response::new(0.0, drag, h);
     (velocity * r.b + constant * r.g, velocity * r.b_rate + constant * r.b)
@@ -210,8 +228,9 @@ pub fn turn_body(
     let (k, c) = (drive.stiffness, drive.damping);
     let r = cached.get(k, c + spin_drag, h);
     let mut b0 = p.error * k + p.matched_velocity * c;
-    if memory.correction != DVec3::ZERO {
-        b0 += axes.scale(memory.correction, per_inertia);
+    let held = memory.held();
+    if held != DVec3::ZERO {
+        b0 += axes.scale(held, per_inertia);
     }
     let b1 = p.target_velocity * k;
     let turned = w * r.b + b0 * r.g + b1 * r.h;
@@ -223,12 +242,10 @@ pub fn turn_body(
     if spin_drag > 0.0 {
         memory.action += axes.scale(turned * per_h, inertia) * spin_drag;
     }
-    let strength = memory.action.length();
-    memory.saturated = strength > drive.max_torque;
+    memory.saturated = memory.limit(drive.max_torque);
     if !memory.saturated {
         return (q_after, after);
     }
-    memory.action *= drive.max_torque / strength;
     // Kick, drift, kick: of second order, and exact for a constant torque about a principal axis.
     let kick = memory.action * (0.5 * h);
     let (q, drifted) = coast(orientation, momentum + kick, per_inertia, spin_drag, h);

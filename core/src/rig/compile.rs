@@ -506,6 +506,7 @@ impl Compiler<'_> {
             value(Setting::Blend, &r.blend, 1.0)?,
             base_distance,
             value(Setting::BaseAngle, &base_angle, degree)?,
+            value(Setting::Anticipation, &r.anticipation, 1.0)?,
         ]))
     }
 

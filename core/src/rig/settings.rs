@@ -84,11 +84,13 @@ pub enum Setting {
     BaseDistance = 8,
     /// Radians.
     BaseAngle = 9,
+    /// Share of what the keys' own accelerations need that is pulled ahead of them.
+    Anticipation = 10,
 }
 
 impl Setting {
     /// All of them, in order.
-    pub const ALL: [Setting; 10] = [
+    pub const ALL: [Setting; 11] = [
         Setting::Alpha,
         Setting::Damping,
         Setting::RelaxationTime,
@@ -99,6 +101,7 @@ impl Setting {
         Setting::Blend,
         Setting::BaseDistance,
         Setting::BaseAngle,
+        Setting::Anticipation,
     ];
 
     /// Its name, as in the set-up file where it has one there.
@@ -114,6 +117,7 @@ impl Setting {
             Setting::Blend => "blend",
             Setting::BaseDistance => "base_distance",
             Setting::BaseAngle => "base_angle",
+            Setting::Anticipation => "anticipation",
         }
     }
 
@@ -123,7 +127,7 @@ impl Setting {
             // Below this the spring is as good as absent, and squares would underflow.
             Setting::RelaxationTime => (1e-6, f64::MAX),
             Setting::BaseDistance | Setting::BaseAngle => (1e-12, f64::MAX),
-            Setting::KeepUp | Setting::Blend => (0.0, 1.0),
+            Setting::KeepUp | Setting::Blend | Setting::Anticipation => (0.0, 1.0),
             Setting::MaxForce | Setting::MaxTorque => (0.0, f64::INFINITY),
             Setting::Alpha | Setting::Damping | Setting::Compensation => (0.0, f64::MAX),
         }
@@ -133,12 +137,12 @@ impl Setting {
 /// The settings of one actuator.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    values: [Value; 10],
+    values: [Value; 11],
 }
 
 impl Settings {
     /// From values in the order of [`Setting::ALL`].
-    pub fn new(values: [Value; 10]) -> Settings {
+    pub fn new(values: [Value; 11]) -> Settings {
         Settings { values }
     }
 
@@ -176,6 +180,7 @@ impl Settings {
             max_torque: limit(at(Setting::MaxTorque), strength),
             compensation: at(Setting::Compensation) * compensation,
             keep_up: at(Setting::KeepUp),
+            anticipation: at(Setting::Anticipation),
             reach: Reach::new(at(Setting::BaseDistance), at(Setting::BaseAngle)),
         }
     }
@@ -221,6 +226,8 @@ pub struct Drive {
     pub compensation: f64,
     /// Share of the target's velocity that is matched.
     pub keep_up: f64,
+    /// Share of what the keys' own accelerations need that is pulled ahead of them.
+    pub anticipation: f64,
     /// Base distance and angle.
     pub reach: Reach,
 }

@@ -11,12 +11,14 @@ use std::collections::HashMap;
 /// Living things are about as dense as water, kg/m^3.
 const DENSITY: f64 = 1000.0;
 
-/// Bones answer more than twice as quickly as props: what each lags behind adds up along a limb, and a foot that is
-/// half a step late is no longer walking.
-const FIRM: f64 = 5.0;
+/// Bones are softer than props, so that a blow is seen. They need no more to keep up with their keys, which they know.
+const FIRM: f64 = 0.6;
 
-/// Tails and ears answer about as quickly as props: they lag, and swing past.
-const LOOSE: f64 = 0.8;
+/// What a figure does on purpose it sees coming.
+const KNOWS: f64 = 0.9;
+
+/// Tails and ears are softer, and know nothing of what comes: they lag, and swing past.
+const LOOSE: f64 = 0.5;
 
 /// Muscles turn their limbs at least this many times as hard as the clip's fastest turns need.
 const SPARE: f64 = 2.0;
@@ -48,8 +50,13 @@ pub(super) fn add(
         if limb.jointed {
             body.guide.follow = Parts::Orientation;
         }
-        body.actuator.carries = Some(rounded(limb.carries, 3)).filter(|c| *c > 1.0);
+        if !chain.loose {
+            body.actuator.keep_up = Some(1.0.into());
+            body.actuator.anticipation = Some(KNOWS.into());
+        }
         let strength = if chain.loose { LOOSE } else { FIRM };
+        let carries = limb.carries.max(stands_on(limb, figure, setup.world.metres_per_unit, strength));
+        body.actuator.carries = Some(rounded(carries, 3)).filter(|c| *c > 1.0);
         if let Some(weights) = strong_enough(limb, setup.world.metres_per_unit, strength) {
             body.actuator.max_torque = Some(Limit::Weights(weights.into()));
         }
@@ -85,6 +92,25 @@ fn strong_enough(limb: &Limb, metres_per_unit: f64, strength: f64) -> Option<f64
     let needed = SPARE * limb.fastest / (per_weight * strength);
     let Limit::Weights(preset) = super::Preset::default().values().max_torque else { return None };
     (needed.is_finite() && needed > preset.first()).then(|| rounded(needed, 2))
+}
+
+/// By which angle an ankle gives way when the whole figure stands on the tip of its foot, rad.
+const GIVES_RAD: f64 = 0.2;
+
+/// How many times its own inertia a foot has to move so that its muscle holds the figure: it turns what stands on it, not
+/// itself. 0 for what does not touch the ground.
+fn stands_on(limb: &Limb, figure: &Character, metres_per_unit: f64, strength: f64) -> f64 {
+    if limb.form.hull.is_none() {
+        return 0.0;
+    }
+    let own = limb.form.mass_properties();
+    let inertia = limb.volume * limb.moment.unwrap_or_else(|| own.principal().0.max_element() / own.mass);
+    let preset = super::Preset::default().values();
+    let per_s2 =
+        2.0 * preset.alpha.first() / (preset.relaxation_time.first() * preset.relaxation_time.first());
+    let volume: f64 = figure.limbs.iter().map(|l| l.volume).sum();
+    let torque = volume * (9.81 / metres_per_unit) * own.radius;
+    torque / (GIVES_RAD * inertia * per_s2 * strength)
 }
 
 /// The shape of a limb in the axes of its node.

@@ -485,6 +485,11 @@ pub struct Actuator {
     /// only. Keyable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub keep_up: Option<Keyable>,
+    /// How much of what the keys' own accelerations need is pulled as they come, from 0 to 1, of a body that is guided
+    /// against its parent or leads such: 0 lags and swings past like a puppet, 1 knows what comes next, and can be soft
+    /// without trailing. `timed` only. Keyable. Default 0; figures have their own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub anticipation: Option<Keyable>,
     /// 0 is the keys, 1 is physics. Keyable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blend: Option<Keyable>,

@@ -33,6 +33,8 @@ pub struct Resolved {
     pub max_force: Limit,
     /// See [`Actuator::max_torque`].
     pub max_torque: Limit,
+    /// See [`Actuator::anticipation`].
+    pub anticipation: Keyable,
     /// See [`Actuator::compensation`].
     pub compensation: Keyable,
     /// See [`Actuator::keep_up`].
@@ -78,6 +80,7 @@ impl Preset {
             relaxation_time: relaxation_time.into(),
             max_force: limit(weights),
             max_torque: limit(weights),
+            anticipation: 0.0.into(),
             compensation: compensation.into(),
             keep_up: keep_up.into(),
             blend: 1.0.into(),
@@ -104,6 +107,7 @@ impl Actuator {
             relaxation_time: keyable(&self.relaxation_time, base.relaxation_time),
             max_force: stronger(self.max_force.clone().unwrap_or(base.max_force)),
             max_torque: stronger(self.max_torque.clone().unwrap_or(base.max_torque)),
+            anticipation: keyable(&self.anticipation, base.anticipation),
             compensation: keyable(&self.compensation, base.compensation),
             keep_up: keyable(&self.keep_up, base.keep_up),
             blend: keyable(&self.blend, base.blend),

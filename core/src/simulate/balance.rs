@@ -4,11 +4,16 @@
 //! in turn: `T = -(c - p) x M g`, with `c` and `M` of everything beyond the joint at `p`. What leads such a tree holds all of
 //! it by force, and by torque about its own centre of mass. That much of what acts on them actuators need not find out
 //! (`compensation`): it goes into their corrections as the pose changes.
+//!
+//! In the same way a body needs, to move as it is keyed, the force and torque that everything beyond its joint needs for
+//! that: `T = sum of (x - p) x m a + d(I w)/dt`. As much of it as actuators anticipate they pull in the step itself.
 
 use super::State;
+use super::ahead::{Ahead, Span};
 use crate::joint::{End, Joint, Kind};
-use crate::rig::Rig;
+use crate::rig::{Drive, Rig};
 use crate::scene::Placement;
+use crate::setup::Timing;
 use glam::DVec3;
 
 /// Who holds whom, and room to add up what hangs on each.
@@ -20,6 +25,9 @@ pub struct Balance {
     leads: Vec<bool>,
     /// Mass beyond each solid's joint, and its moment.
     beyond: Vec<(f64, DVec3)>,
+    /// Force and torque that keys need of everything beyond each solid's joint, the torque about the first of all.
+    needs: Vec<(DVec3, DVec3)>,
+    ahead: Ahead,
 }
 
 impl Balance {
@@ -42,7 +50,13 @@ impl Balance {
             return Balance::default();
         }
         (0..count).filter(|i| holds[*i].is_some()).for_each(|i| leads[i] = false);
-        Balance { holds, leads, beyond: vec![(0.0, DVec3::ZERO); count] }
+        Balance {
+            holds,
+            leads,
+            beyond: vec![(0.0, DVec3::ZERO); count],
+            needs: vec![(DVec3::ZERO, DVec3::ZERO); count],
+            ahead: Ahead::new(count),
+        }
     }
 
     /// Whether a solid is a muscle's, or leads some.
@@ -101,6 +115,42 @@ impl Balance {
                 memory.correction += (weight - memory.weight) * share;
                 memory.weight = weight;
             }
+        }
+    }
+
+    /// Has them pull as much of what their keys need in a step as they anticipate.
+    pub fn anticipate(&mut self, rig: &Rig, state: &mut State, solids: &[u32], drives: &[Drive], step: Span) {
+        let wanted = |i: &u32| self.knows(*i as usize) && drives[*i as usize].anticipation > 0.0;
+        if self.holds.is_empty() || !solids.iter().any(wanted) || step.h <= 0.0 {
+            return;
+        }
+        // Near by, so that places far from the origin cost no digits.
+        let origin = state.solids[solids[0] as usize].position;
+        for &i in solids {
+            let i = i as usize;
+            let (force, torque) = if self.knows(i) { self.ahead.needs(rig, i, step) } else { continue };
+            self.needs[i] = (force, torque + (state.solids[i].position - origin).cross(force));
+        }
+        for &i in solids.iter().rev() {
+            let Some((parent, _)) = self.holds[i as usize] else { continue };
+            let (force, torque) = self.needs[i as usize];
+            let all = &mut self.needs[parent as usize];
+            *all = (all.0 + force, all.1 + torque);
+        }
+        for &i in solids {
+            let i = i as usize;
+            let solid = &rig.solids[i];
+            let timed = |t: Option<usize>| t.is_some_and(|t| rig.trackers[t].timing == Timing::Timed);
+            let share = drives[i].anticipation;
+            let s = &mut state.solids[i];
+            let (force, torque) = if self.knows(i) { self.needs[i] } else { continue };
+            let about = |p: DVec3| torque - (p - origin).cross(force);
+            (s.force.ahead, s.torque.ahead) = match self.holds[i] {
+                Some((_, joint)) => (DVec3::ZERO, about(s.placement().then(&joint).position)),
+                None => (force, about(s.position)),
+            };
+            s.force.ahead *= if timed(solid.position_target) { share } else { 0.0 };
+            s.torque.ahead *= if timed(solid.rotation_target) { share } else { 0.0 };
         }
     }
 }

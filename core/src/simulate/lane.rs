@@ -44,14 +44,15 @@ impl Lane {
     /// Scratch for a rig.
     pub fn new(rig: &Rig, carriers: Option<&Arc<Carriers>>) -> Lane {
         let start = at_start(rig);
+        let linkages = Linkages::new(rig);
         Lane {
             drives: (0..rig.solids.len()).map(|i| rig.drive(i, rig.range.start())).collect(),
             responses: vec![Kept::default(); rig.solids.len()],
             limits: vec![f64::INFINITY; rig.trackers.len()],
             air: super::air::Air::new(rig),
-            linkages: Linkages::new(rig),
             balance: Balance::new(rig),
-            touch: carriers.map(|c| Touch::new(rig, c.clone())),
+            touch: carriers.map(|c| Touch::new(rig, c.clone(), &linkages)),
+            linkages,
             yields: vec![Yield::default(); rig.solids.len()],
             before: start.solids.clone(),
             done: Vec::with_capacity(start.touched.capacity()),

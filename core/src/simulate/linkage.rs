@@ -22,6 +22,7 @@ pub struct Linkages {
     posed: Vec<bool>,
     /// How far each joint was open after the last step: scene units and rad.
     open: Vec<(f64, f64)>,
+    most_answering: usize,
 }
 
 /// One linkage.
@@ -112,7 +113,7 @@ impl Linkages {
         let those = |all: &[Option<u32>], k: usize| -> Vec<u32> {
             (0..all.len() as u32).filter(|i| all[*i as usize] == Some(k as u32)).collect()
         };
-        let all = (0..count)
+        let all: Vec<Linkage> = (0..count)
             .map(|k| {
                 let (solids, joints) = (those(&solids, k), those(&joints, k));
                 let whole = count == 1;
@@ -122,7 +123,8 @@ impl Linkages {
                 Linkage::new(rig, solids, joints, whole)
             })
             .collect();
-        Linkages { all, of, jointed, posed, open: vec![(0.0, 0.0); rig.joints.len()] }
+        let most_answering = all.iter().filter(|l| l.answers).map(|l| l.solids.len()).max().unwrap_or(0);
+        Linkages { all, of, jointed, posed, open: vec![(0.0, 0.0); rig.joints.len()], most_answering }
     }
 
     /// Whether a body has joints.
@@ -189,6 +191,16 @@ impl Linkages {
                 constraints.begin(own);
             }
         }
+    }
+
+    /// Whether contacts know how any answers.
+    pub fn any_answers(&self) -> bool {
+        self.most_answering > 0
+    }
+
+    /// Most bodies of one linkage that answers.
+    pub fn most_answering(&self) -> usize {
+        self.most_answering
     }
 
     /// Whether contacts know how one answers.

@@ -1,5 +1,6 @@
 //! The only thing that changes: [`State`], one [`step`] at a time. A step allocates nothing.
 
+mod ahead;
 mod air;
 mod balance;
 mod carriers;

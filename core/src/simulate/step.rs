@@ -1,5 +1,6 @@
 //! One step of a rig: targets move, actuators pull, bodies move. Parents before children.
 
+use super::ahead::Span;
 use super::air::Surroundings;
 use super::cluster::Cluster;
 use super::constrain::Yield;
@@ -148,6 +149,7 @@ fn step_once(
         // What is quick to notice a push knows its own weight.
         let drives = &lane.drives;
         lane.balance.hold(rig, state, cluster.solids, |i| 1.0 - libm::exp(-drives[i].compensation));
+        lane.balance.anticipate(rig, state, cluster.solids, drives, Span { from, to, h });
     }
     for &k in cluster.linkages {
         lane.linkages.begin(k, state);

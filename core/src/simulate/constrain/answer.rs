@@ -18,6 +18,7 @@
 
 use super::Constraints;
 use crate::assemble::Mobility;
+use crate::dynamics::top;
 use crate::joint::{End, Kind, Measure, Rows};
 use crate::rig::{Drive, Rig};
 use crate::simulate::State;
@@ -38,6 +39,8 @@ pub struct Answer {
     rates: Vec<Rate>,
     /// And with both.
     after: Vec<Rate>,
+    /// They are those of this step.
+    pub(super) is_known: bool,
     /// Which ranges are at their end.
     caught: Vec<bool>,
     /// Impulses of actuators at their utmost.
@@ -54,6 +57,7 @@ impl Answer {
             alone: none.clone(),
             rates: none.clone(),
             after: none,
+            is_known: false,
             caught: vec![false; joints],
             spent: vec![[0.0; MOST]; joints],
             reach: vec![false; joints],
@@ -98,6 +102,21 @@ impl Constraints {
             self.expect_rates(rig, to, h);
             if !self.change_caught(rig, h) {
                 break;
+            }
+        }
+        self.answer.after.copy_from_slice(&self.answer.rates);
+        self.answer.is_known = true;
+    }
+
+    /// Has the movers guess that bodies end where they were found to go.
+    pub(super) fn guess(&mut self, rig: &Rig, h: f64) {
+        for (i, mover) in self.movers.iter_mut().enumerate() {
+            let before = &self.before[i];
+            if self.jointed[i] && !before.fixed() {
+                let (velocity, spin) = self.answer.after[i];
+                let spun =
+                    top::angular_velocity(before.orientation, before.momentum, rig.solids[i].per_inertia);
+                mover.guess((before.velocity + velocity) * (0.5 * h), (spun + spin) * (0.5 * h));
             }
         }
     }
@@ -200,10 +219,12 @@ impl Constraints {
                 }
             } else if hold.is_soft {
                 for r in 0..self.rows[j].count {
-                    let (spent, most) = (&mut self.answer.spent[j][r], self.softs[j][r].most() * h);
-                    if *spent == 0.0 && self.change[j][r].abs() > most {
-                        // Nothing at all is no impulse to tell from one that is not spent.
-                        *spent = (most.max(f64::MIN_POSITIVE)).copysign(self.change[j][r]);
+                    let spent = &mut self.answer.spent[j][r];
+                    let pull = self.change[j][r] / h;
+                    let most = self.softs[j][r].most(pull);
+                    if *spent == 0.0 && most != pull {
+                        // Nothing at all would look like an actuator that is not spent.
+                        *spent = if most == 0.0 { f64::MIN_POSITIVE } else { most * h };
                         changed = true;
                     }
                 }

@@ -111,16 +111,20 @@ impl Constraints {
     #[inline(always)]
     fn advance(&mut self, trend: bool) {
         let Memo { wanted, change, step } = &mut self.memo;
-        let (mut along, mut size) = (0.0, 0.0);
+        // Openings and angles apart, so that the unit of length does not matter.
+        let (mut along, mut size) = ([0.0; 2], [0.0; 2]);
         if trend {
             for (j, (now, before)) in self.wanted.iter().zip(wanted.iter()).enumerate() {
                 for r in 0..self.matrix.rows[j] {
-                    let less = now[r] - before[r];
-                    along += now[r] * less;
-                    size += less * less;
+                    let (less, turns) = (now[r] - before[r], usize::from(r >= self.holds[j].translations));
+                    along[turns] += now[r] * less;
+                    size[turns] += less * less;
                 }
             }
         }
+        let square = self.link * self.link;
+        let sum = |of: [f64; 2]| if of[1] == 0.0 { of[0] } else { of[0] + of[1] * square };
+        let (along, size) = (sum(along), sum(size));
         let share = if size > 0.0 { (along / size).clamp(-MOST_TREND, MOST_TREND) } else { 0.0 };
         let clock = self.clock;
         self.factor.solve_anew(&self.matrix, &self.wanted, &mut self.change, || clock.goes_on());

@@ -262,7 +262,7 @@ impl Constraints {
     /// Remembers where the bodies are before they move.
     pub fn begin(&mut self, state: &State) {
         self.clock.start();
-        self.is_set_up = false;
+        (self.is_set_up, self.answer.is_known) = (false, false);
         if std::mem::take(&mut self.pushed) {
             self.pushes.fill((DVec3::ZERO, DVec3::ZERO));
         }
@@ -322,6 +322,9 @@ impl Constraints {
         let c = self;
         if !c.is_set_up {
             c.set_up(rig, state, drives, (from, to), h);
+        }
+        if c.answer.is_known {
+            c.guess(rig, h);
         }
         let mut closed = c.close(rig);
         c.cut_short = !closed && rig.solver.limited && c.is_near();

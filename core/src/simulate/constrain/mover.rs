@@ -139,6 +139,17 @@ impl Mover {
         }
     }
 
+    /// Has it end there, for a guess: so far on, and turned by a rotation vector.
+    pub fn guess(&mut self, shift: DVec3, turned: DVec3) {
+        if self.per_mass > 0.0 {
+            self.end_position = self.position + shift;
+        }
+        if self.per_moments != DVec3::ZERO {
+            self.turned = turned.clamp_length_max(LONGEST_CAYLEY);
+            self.end_orientation = turn_quat(self.turned) * self.orientation;
+        }
+    }
+
     /// Holds lever and inertia of where it is now; `slope` is that of the torque as it turns, counted if `steep`.
     #[inline(always)]
     pub fn hold(&mut self, slope: &DMat3, steep: bool) {

@@ -37,8 +37,9 @@ pub struct Soft {
     /// Row displacement per constant force of a free body, and velocity per impulse.
     shift: f64,
     kick: f64,
-    /// The most it pulls, and whether it does so already.
+    /// The most it pulls beyond what it anticipates, and whether it does so already.
     strength: f64,
+    ahead: f64,
     spent: bool,
 }
 
@@ -62,6 +63,7 @@ impl Default for Soft {
             shift: 0.0,
             kick: 0.0,
             strength: f64::INFINITY,
+            ahead: 0.0,
             spent: false,
         }
     }
@@ -97,10 +99,11 @@ impl Soft {
 
     /// Cuts what is beyond its strength; whether that is new.
     pub fn spend(&mut self, multiplier: &mut f64) -> bool {
-        if self.spent || multiplier.abs() <= self.strength {
+        let most = self.most(*multiplier);
+        if self.spent || most == *multiplier {
             return false;
         }
-        *multiplier = multiplier.clamp(-self.strength, self.strength);
+        *multiplier = most;
         self.spent = true;
         true
     }
@@ -121,9 +124,9 @@ impl Soft {
         if self.shift > 0.0 { (end - free) / self.shift } else { 0.0 }
     }
 
-    /// The most it pulls.
-    pub fn most(&self) -> f64 {
-        self.strength
+    /// As much of a pull as it can.
+    pub fn most(&self, pull: f64) -> f64 {
+        pull.clamp(self.ahead - self.strength, self.ahead + self.strength)
     }
 
     /// Whether it pulls its utmost.
@@ -171,14 +174,16 @@ impl Constraints {
                     let mobility = Mobility::of(m.per_mass, s.orientation, m.per_inertia);
                     yielding += row.rate(row.linear * mobility.shift, mobility.turn * row.angular);
                 }
+                let mut ahead = 0.0;
                 let (k, c, forward, strength) = match joint.kind {
                     Kind::Pose(solid) => {
                         let drive = &drives[solid];
                         let inertia = rig.solids[solid].inertia.to_array()[r];
                         // The paper's torque is that of the body alone; the row moves its parent, too.
                         let share = inertia * yielding;
+                        ahead = b.axes.col(r).dot(state.solids[solid].torque.ahead);
                         let forward = drive.damping * share * (1.0 - drive.keep_up) * aim_rate
-                            - b.axes.col(r).dot(state.solids[solid].torque.correction) * yielding;
+                            - b.axes.col(r).dot(state.solids[solid].torque.held()) * yielding;
                         (drive.stiffness * share, drive.damping * share, -forward, drive.max_torque)
                     }
                     _ => {
@@ -221,6 +226,7 @@ impl Constraints {
                     shift: half * yielding,
                     kick: yielding,
                     strength,
+                    ahead,
                     spent: false,
                 };
                 alone[r] = soft[r].alone(end, free);

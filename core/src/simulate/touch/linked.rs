@@ -53,13 +53,27 @@ fn answer(block: &Yielding, push: &Six, moved: &mut Twist) {
 }
 
 impl Coupling {
+    /// Room for islands of so many bodies, and so many of one linkage.
+    pub fn with_room(bodies: usize, linked: usize) -> Coupling {
+        Coupling {
+            links: Vec::with_capacity(bodies),
+            members: Vec::with_capacity(bodies),
+            blocks: Vec::with_capacity(linked * linked),
+            found: Vec::with_capacity(bodies),
+            solids: Vec::with_capacity(linked),
+        }
+    }
+
     /// Of an island: `members` are its bodies, those below `solids` simulated.
     pub fn make(&mut self, members: &[u32], solids: u32, linkages: &mut Linkages) {
         self.links.clear();
-        self.links.resize(members.len(), Link::default());
         self.members.clear();
         self.blocks.clear();
         self.found.clear();
+        if !linkages.any_answers() {
+            return;
+        }
+        self.links.resize(members.len(), Link::default());
         for (local, &b) in members.iter().enumerate().filter(|(_, b)| **b < solids) {
             if let Some(k) = linkages.of(b as usize).filter(|k| linkages.answers(*k)) {
                 self.found.push((k, local as u32));

@@ -20,7 +20,7 @@ use super::carriers::Carriers;
 use super::cluster::Cluster;
 use super::islands::Islands;
 use super::lane::Lane;
-use super::linkage::Given;
+use super::linkage::{Given, Linkages};
 use super::state::Cause;
 use crate::coating::Spot;
 use crate::contact::{Bounds, Library, Manifold, Sweep};
@@ -151,7 +151,7 @@ struct World<'a> {
 
 impl Touch {
     /// Room for a rig's contacts.
-    pub fn new(rig: &Rig, carriers: Arc<Carriers>) -> Touch {
+    pub fn new(rig: &Rig, carriers: Arc<Carriers>, linkages: &Linkages) -> Touch {
         let all = &rig.colliders.all;
         let solids = rig.solids.len();
         let mut jointed = vec![false; solids];
@@ -202,7 +202,7 @@ impl Touch {
             rows: Vec::with_capacity(4 * some),
             joints: Vec::with_capacity(rig.joints.len()),
             ties: Vec::with_capacity(6 * rig.joints.len()),
-            coupling: Coupling::default(),
+            coupling: Coupling::with_room(bodies, linkages.most_answering()),
             jointed,
             moved: Vec::with_capacity(bodies),
             local: vec![u32::MAX; bodies],
