@@ -11,7 +11,9 @@ use crate::simulate::carriers::bounds;
 use crate::simulate::cluster::{Cluster, NEAR};
 use crate::simulate::{SolidState, State};
 use glam::DVec3;
-use parry3d_f64::query::{ShapeCastOptions, cast_shapes};
+use parry3d_f64::math::Pose;
+use parry3d_f64::query::{ShapeCastOptions, cast_shapes, gjk};
+use parry3d_f64::shape::Shape;
 
 /// Surfaces that end the step nearer than this share of the smaller thing, where it hardly moves, may come to touch by what
 /// others do; see [`NEAR`].
@@ -340,18 +342,36 @@ fn first_meeting(of: [&Collider; 2], bodies: [&Body; 2]) -> Option<f64> {
             (pose(&at), to.position - from.position)
         };
         let ((at_a, way_a), (at_b, way_b)) = (shape(0), shape(1));
-        let options = ShapeCastOptions {
-            max_time_of_impact: 1.0,
-            stop_at_penetration: true,
-            compute_impact_geometry_on_penetration: false,
-            ..ShapeCastOptions::default()
-        };
         let (a, b) = (of[0].geometry.shape(), of[1].geometry.shape());
-        if let Ok(Some(hit)) = cast_shapes(&at_a, way_a, a, &at_b, way_b, b, options) {
-            return Some(share(hit.time_of_impact));
+        if let Some(when) = cast((&at_a, way_a, a), (&at_b, way_b, b)) {
+            return Some(share(when));
         }
     }
     None
+}
+
+/// At which share of their straight ways two shapes first meet.
+fn cast(
+    (at_a, way_a, a): (&Pose, DVec3, &dyn Shape),
+    (at_b, way_b, b): (&Pose, DVec3, &dyn Shape),
+) -> Option<f64> {
+    if let (Some(x), Some(y)) = (a.as_support_map(), b.as_support_map())
+        && !(a.as_ball().is_some() && b.as_ball().is_some())
+    {
+        // As the library does it, but for how deep those are inside each other that are from the start: for that it
+        // makes room anew each time.
+        let (between, way) = (at_a.inv_mul(at_b), at_a.rotation.inverse() * (way_b - way_a));
+        let met = gjk::directional_distance(&between, x, y, way, &mut gjk::VoronoiSimplex::new());
+        return met.map(|m| m.0).filter(|when| *when <= 1.0);
+    }
+    let options = ShapeCastOptions {
+        max_time_of_impact: 1.0,
+        stop_at_penetration: true,
+        compute_impact_geometry_on_penetration: false,
+        ..ShapeCastOptions::default()
+    };
+    let hit = cast_shapes(at_a, way_a, a, at_b, way_b, b, options).ok()??;
+    Some(hit.time_of_impact)
 }
 
 /// Turns beyond this (rad) are taken in parts.
