@@ -63,11 +63,16 @@ impl Response {
             let n1 = f64::from(n + 1);
             let next = (-c * n1 * latest - k * earlier) / ((n1 + 1.0) * n1);
             (earlier, latest) = (latest, next);
+            let before = (b, b_rate, g, h);
             b_rate += (n1 + 1.0) * next * power;
             power *= s;
             b += next * power;
             g += next * power * s / (n1 + 2.0);
             h += next * power * s * s / ((n1 + 2.0) * (n1 + 3.0));
+            // What is too small to count now will not count later.
+            if before == (b, b_rate, g, h) && n > 1 {
+                break;
+            }
         }
         // a(s) = 1 - k g is the response to a starting displacement, a' = -k b.
         let mut a = 1.0 - k * g;

@@ -136,9 +136,7 @@ impl Rows {
             Kind::Track => rows.track(joint, a, b, aim.upper == Some(true)),
             Kind::Pose(_) => {
                 // In the axes of the second frame, which are those of the inertia. Means of axes are no rotations.
-                let target = DQuat::from_mat3(&a.axes).normalize() * aim.target;
-                let own = DQuat::from_mat3(&b.axes).normalize();
-                let vector = rotation::log(own * target.conjugate());
+                let (own, vector) = pose(a, b, aim);
                 let inverse = inverse_left_jacobian(vector);
                 for k in 0..3 {
                     let direction = own * DVec3::AXES[k];
@@ -215,6 +213,23 @@ impl Rows {
         for r in 0..self.count {
             *force += self.on[e][r].linear * multipliers[r];
             *torque += self.on[e][r].angular * multipliers[r];
+        }
+    }
+
+    /// The errors alone, as [`Self::between`] has them with products, and how many there are.
+    #[inline]
+    pub fn errors_between(joint: &Joint, a: &Side, b: &Side, aim: &Aim) -> ([f64; 6], usize) {
+        match joint.kind {
+            Kind::Directions(locked) => Rows::errors(locked, a, b),
+            Kind::Pose(_) => {
+                let (own, vector) = pose(a, b, aim);
+                let along = |k: usize| vector.dot(own * DVec3::AXES[k]);
+                ([along(0), along(1), along(2), 0.0, 0.0, 0.0], 3)
+            }
+            _ => {
+                let rows = Rows::between(joint, a, b, aim, Measure::Products);
+                (rows.error, rows.count)
+            }
         }
     }
 
@@ -370,6 +385,14 @@ impl Rows {
             self.translation(t, t.dot(away), a, b);
         }
     }
+}
+
+/// How the second frame of a [`Kind::Pose`] is turned, and by which rotation vector from what it is held to.
+#[inline(always)]
+fn pose(a: &Side, b: &Side, aim: &Aim) -> (DQuat, DVec3) {
+    let target = DQuat::from_mat3(&a.axes).normalize() * aim.target;
+    let own = DQuat::from_mat3(&b.axes).normalize();
+    (own, rotation::log(own * target.conjugate()))
 }
 
 /// The end of a range that matters, and how far past it `value` is.

@@ -425,22 +425,22 @@ impl Constraints {
                 worst = (worst.0.max(open.0), worst.1.max(open.1));
                 continue;
             }
-            let mut rows = Rows::between(joint, &hold.end[0], &hold.end[1], &hold.to, Measure::Products);
+            let (mut errors, count) = Rows::errors_between(joint, &hold.end[0], &hold.end[1], &hold.to);
             if hold.is_soft {
-                for r in 0..rows.count {
-                    rows.error[r] = self.softs[j][r].residual(rows.error[r], self.multipliers[j][r]);
+                for r in 0..count {
+                    errors[r] = self.softs[j][r].residual(errors[r], self.multipliers[j][r]);
                 }
             }
-            let translations = joint.kind.translations().min(rows.count);
+            let translations = joint.kind.translations().min(count);
             let mut open = (0.0_f64, 0.0_f64);
-            for r in 0..rows.count {
-                let e = rows.error[r].abs();
+            for r in 0..count {
+                let e = errors[r].abs();
                 sum += e;
                 if r < translations { open.0 = open.0.max(e) } else { open.1 = open.1.max(e) }
             }
-            *wanted = rows.error.map(|e| -e);
+            *wanted = errors.map(|e| -e);
             if hold.is_soft {
-                for r in 0..rows.count {
+                for r in 0..count {
                     wanted[r] *= self.softs[j][r].unscale();
                 }
                 self.open[j] = (0.0, 0.0);

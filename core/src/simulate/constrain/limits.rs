@@ -5,7 +5,7 @@
 
 use super::Constraints;
 use crate::assemble::Mobility;
-use crate::joint::{Measure, Rows};
+use crate::joint::Measure;
 use crate::rig::Rig;
 use crate::rotation;
 use crate::setup::Tier;
@@ -135,10 +135,10 @@ impl Constraints {
     fn take_rows(&mut self, rig: &Rig, state: &State) {
         for (j, joint) in rig.joints.iter().enumerate() {
             let hold = &self.holds[j];
-            self.rows[j] = match hold.active && !hold.is_soft {
-                true => Rows::between(joint, &hold.end[0], &hold.end[1], &hold.to, Measure::Products),
-                false => Rows::default(),
-            };
+            match hold.active && !hold.is_soft {
+                true => self.rows[j].set(joint, &hold.end[0], &hold.end[1], &hold.to, Measure::Products),
+                false => self.rows[j].clear(),
+            }
         }
         for (i, s) in state.solids.iter().enumerate().filter(|(_, s)| !s.fixed()) {
             let b = &self.bodies[i];

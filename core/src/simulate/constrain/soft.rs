@@ -147,18 +147,23 @@ impl Constraints {
             let [a, b] = &hold.start;
             let rows = Rows::between(joint, a, b, &hold.from, Measure::Products);
             // What it is held to moves, and so do ends that follow keys: both change the error by themselves.
-            let aimed = Rows::between(joint, a, b, &hold.to, Measure::Products);
-            let sides: [&Side; 2] = std::array::from_fn(|e| match self.structure.ends[j][e] {
-                Some(_) => &hold.start[e],
-                None => &hold.end[e],
-            });
-            let later = Rows::between(joint, sides[0], sides[1], &hold.to, Measure::Products);
+            let (aimed, _) = Rows::errors_between(joint, a, b, &hold.to);
+            let later = match self.structure.ends[j] {
+                [Some(_), Some(_)] => aimed,
+                ends => {
+                    let sides: [&Side; 2] = std::array::from_fn(|e| match ends[e] {
+                        Some(_) => &hold.start[e],
+                        None => &hold.end[e],
+                    });
+                    Rows::errors_between(joint, sides[0], sides[1], &hold.to).0
+                }
+            };
             let translations = joint.kind.translations();
             let mut soft = [Soft::default(); MOST];
             let mut alone = [0.0; MOST];
             for r in 0..rows.count {
-                let aim_rate = (rows.error[r] - aimed.error[r]) / h;
-                let carried = (rows.error[r] - later.error[r]) / h;
+                let aim_rate = (rows.error[r] - aimed[r]) / h;
+                let carried = (rows.error[r] - later[r]) / h;
                 let mut free = rows.error[r] - carried * h;
                 let mut rate = -carried;
                 let mut yielding = 0.0;

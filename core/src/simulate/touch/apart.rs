@@ -12,6 +12,9 @@ use glam::DVec3;
 /// Overlaps up to this share of the smaller thing stay: nothing sees them, and correcting them for ever would shiver.
 const ALLOWED: f64 = 2e-5;
 
+/// The same of bodies with joints, which moving them opens again.
+const ALLOWED_JOINTED: f64 = 1e-4;
+
 /// Sweeps end when nothing overlapped by more than this share.
 const ENOUGH: f64 = 1e-4;
 
@@ -99,7 +102,7 @@ impl Touch {
                 let [a, b] = c.bodies.map(|b| &self.bodies[b as usize]);
                 let met = c.face.meet(&spot.at, &a.end, &b.end);
                 let over = -met.gap - c.softness;
-                if over <= ALLOWED * c.size {
+                if over <= if jointed { ALLOWED_JOINTED } else { ALLOWED } * c.size {
                     continue;
                 }
                 let n = met.normal;
