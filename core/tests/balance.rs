@@ -60,3 +60,58 @@ fn an_arm_held_out_straight_stays_there() {
         }
     }
 }
+
+/// The same arm, each joint swung to and fro by 10 degrees once a second, without gravity. Muscles are strong enough for what
+/// hangs on them: a rod about its end, 1/3 of its mass times its length squared.
+fn swung(anticipation: f64) -> f64 {
+    let links = 4_usize;
+    let mut scene = Scene { frames_per_second: 24.0, ..Scene::default() };
+    let mut clip = Clip { name: "Keys".into(), channels: Vec::new() };
+    let mut setup = Setup::default();
+    setup.world.gravity = [0.0; 3];
+    setup.world.steps_per_second = Some(240.0);
+    setup.bake.frames = Some([0.0, 72.0]);
+    for i in 0..links {
+        let translation = if i == 0 { DVec3::ZERO } else { DVec3::X };
+        let local = Local::Channels(Channels { translation, ..Channels::default() });
+        scene.nodes.push(Node { name: format!("N{i}"), parent: i.checked_sub(1), local, ..Node::default() });
+        let times: Vec<f64> = (0..=3 * 240).map(|k| f64::from(k) / 240.0).collect();
+        let turn =
+            |t: f64| DVec3::Z * (10_f64.to_radians() * (2.0 * std::f64::consts::PI * t + i as f64).sin());
+        let values = times.iter().flat_map(|t| rotation::exp(turn(*t)).to_array()).collect();
+        let curve = Curve::new(Kind::Rotation, 4, times, values, Segments::Linear).unwrap();
+        clip.channels.push(Channel { node: i, property: Property::Rotation, curve });
+        let mut body = Body::new(format!("N{i}"));
+        (body.mass, body.inertia, body.center) = (Some(1.0), Some([0.1; 3]), Some([0.5, 0.0, 0.0]));
+        (body.actuator.max_force, body.actuator.max_torque) =
+            (Some(Limit::Unlimited), Some(Limit::Unlimited));
+        body.actuator.carries = Some(((links - i) as f64).powi(3) / 3.0 / 0.1);
+        (body.actuator.keep_up, body.actuator.anticipation) = (Some(1.0.into()), Some(anticipation.into()));
+        if i > 0 {
+            (body.guide.space, body.guide.follow) = (Space::Parent, Parts::Orientation);
+            let between = [format!("N{}", i - 1), format!("N{i}")];
+            setup.joints.push(Joint::new(JointKind::Universal, [&between[0], &between[1]]));
+        }
+        setup.bodies.push(body);
+    }
+    scene.clips.push(clip);
+    let rig = compile(&scene, &setup, scene.clips.first()).unwrap().rig;
+    let (motion, _) = run(&rig, |_, _| true);
+    let off = |i: usize| {
+        motion
+            .solid(i)
+            .map(|s| rotation::distance(s.node.rotation, s.keys.rotation).to_degrees())
+            .fold(0.0, f64::max)
+    };
+    (0..links).map(off).fold(0.0, f64::max)
+}
+
+/// What sees its keys coming pulls what they need, and stays on them however soft it is.
+#[test]
+fn what_anticipates_its_keys_does_not_lag() {
+    let [lags, knows, half] = [0.0, 1.0, 0.5].map(swung);
+    println!("{lags:.3} degrees off without, {half:.3} with half, {knows:.3} with all");
+    assert!(lags > 5.0, "{lags} degrees: keys that need something");
+    assert!(knows < 0.03 * lags, "{knows} of {lags} degrees");
+    assert!((0.3..0.7).contains(&(half / lags)), "half of it is half the way: {half} of {lags}");
+}

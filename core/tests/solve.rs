@@ -5,7 +5,7 @@
 
 use proptest::prelude::*;
 use sinew_core::solve::{
-    BlockCholesky, BlockMatrix, Budget, ConjugateGradient, MOST, Pairwise, Solver, Tier,
+    BlockCholesky, BlockMatrix, Budget, ConjugateGradient, MOST, Pairwise, SIDES, Sides, Solver, Tier,
 };
 
 type Vector = Vec<[f64; MOST]>;
@@ -349,4 +349,41 @@ fn a_budget_is_kept_and_a_good_start_saves_iterations() {
     let kept = warm.clone();
     gradient.solve(&matrix, &b, &mut warm, &Budget { iterations: 0, tolerance: 0.0 }, || true);
     assert_eq!(warm, kept);
+}
+
+proptest! {
+    /// Several right sides at once, at some joints only, against one after the other at all.
+    #[test]
+    fn sides_are_solved_as_one_by_one(
+        rows in proptest::collection::vec(1..=MOST, 2..12), seed: u64, which: u16,
+    ) {
+        let seed = &mut (seed | 1);
+        let joints = Joints::random(&rows, rows.len(), seed).planted(seed);
+        let matrix = joints.matrix(0.0);
+        let mut factor = BlockCholesky::new(&matrix);
+        factor.factor(&matrix);
+        let asked: Vec<bool> = (0..rows.len()).map(|j| which >> (j % 16) & 1 == 1 || j == 0).collect();
+        let mut reach = asked.clone();
+        factor.mark_reach(&mut reach);
+        let mut sides: Vec<Sides> = vec![[[0.0; SIDES]; MOST]; rows.len()];
+        let mut each: Vec<Vector> = vec![vec![[0.0; MOST]; rows.len()]; SIDES];
+        for (j, &count) in rows.iter().enumerate().filter(|(j, _)| asked[*j]) {
+            for r in 0..count {
+                for s in 0..SIDES {
+                    sides[j][r][s] = roll(seed);
+                    each[s][j][r] = sides[j][r][s];
+                }
+            }
+        }
+        factor.solve_sides(&mut sides, &reach);
+        for (s, x) in each.iter_mut().enumerate() {
+            factor.solve(x);
+            let size = x.as_flattened().iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+            for (j, &count) in rows.iter().enumerate().filter(|(j, _)| asked[*j]) {
+                for r in 0..count {
+                    prop_assert!((sides[j][r][s] - x[j][r]).abs() <= 1e-12 * size, "{j} {r} {s}");
+                }
+            }
+        }
+    }
 }

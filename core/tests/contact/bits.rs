@@ -122,6 +122,6 @@ const GOLDEN: [&str; 5] = [
     "ball 2b16e85294b7255f",
     "stack 2a5252c2320d7767",
     "heap 7c8e9aced2c5192e",
-    "chain 54fab703771f25e7",
+    "chain 9f34bb93b29673ed",
     "squash 57c850fac2439827",
 ];

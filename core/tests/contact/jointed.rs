@@ -59,3 +59,52 @@ fn a_chain_falls_and_comes_to_rest() {
         assert!(speed < 1e-3, "{speed}");
     }
 }
+
+/// Balls of these masses in a row along x, held together by fixed joints and a thousandth apart, and another that comes
+/// at the first. Returns all velocities along x once it has hit.
+fn struck_row(masses: &[f64], hammer: f64, bounce: f64) -> Vec<f64> {
+    let pitch = 0.201;
+    let mut things: Vec<Thing> = (0..masses.len())
+        .map(|i| Thing {
+            mass: Some(masses[i]),
+            bounce,
+            friction: 0.0,
+            ..Thing::new(Form::Ball(0.1), DVec3::X * (pitch * i as f64))
+        })
+        .collect();
+    let joints: Vec<Joint> = (1..masses.len())
+        .map(|i| {
+            let frame = |x: f64| JointFrame { position: [x, 0.0, 0.0], rotation: [0.0, 0.0, 0.0, 1.0] };
+            let mut joint = Joint::new(JointKind::Fixed, [&format!("T{}", i - 1), &format!("T{i}")]);
+            joint.frames = Some([frame(0.5 * pitch), frame(-0.5 * pitch)]);
+            joint
+        })
+        .collect();
+    things.push(Thing {
+        mass: Some(hammer),
+        velocity: DVec3::X,
+        bounce,
+        friction: 0.0,
+        ..Thing::new(Form::Ball(0.1), DVec3::X * -0.25)
+    });
+    let mut run = Run::new(jointed(&things, &joints, DVec3::ZERO, 24.0, 4));
+    for _ in 0..24 {
+        run.step(1.0 / 96.0);
+    }
+    run.state.solids.iter().map(|s| s.velocity.x).collect()
+}
+
+/// What joints hold together answers to a blow as one: by all its mass, at once.
+#[test]
+fn a_blow_moves_all_that_joints_hold_together() {
+    for (masses, hammer) in
+        [(&[1.0, 1.0][..], 1.0), (&[0.1, 5.0, 1.0], 2.0), (&[5.0, 0.1, 0.1, 0.1, 3.0], 1.0)]
+    {
+        let all: f64 = masses.iter().sum();
+        let one = hammer / (hammer + all);
+        let told = struck_row(masses, hammer, 0.0);
+        for (i, v) in told.iter().enumerate() {
+            assert!((v - one).abs() < 1e-6, "{masses:?}: {i} moves at {v}, all at {one}");
+        }
+    }
+}
