@@ -46,6 +46,8 @@ pub const SINEW_PRESET_SUBTLE: i32 = 1;
 pub const SINEW_PRESET_REACTIVE: i32 = 2;
 /// Barely holds itself up, swings past.
 pub const SINEW_PRESET_LIMP: i32 = 3;
+/// No strength at all: it falls as its joints let it.
+pub const SINEW_PRESET_RAGDOLL: i32 = 4;
 
 /// Keys on every frame instead of few.
 pub const SINEW_EVERY_FRAME: u32 = 1;
@@ -419,6 +421,7 @@ pub(crate) fn preset(preset: i32) -> Result<Option<Preset>, Fault> {
         SINEW_PRESET_SUBTLE => Ok(Some(Preset::Subtle)),
         SINEW_PRESET_REACTIVE => Ok(Some(Preset::Reactive)),
         SINEW_PRESET_LIMP => Ok(Some(Preset::Limp)),
+        SINEW_PRESET_RAGDOLL => Ok(Some(Preset::Ragdoll)),
         other => {
             let text = format!("preset is {other}, which this library does not know; see SINEW_PRESET_...");
             Err(Fault::new(SINEW_OUT_OF_RANGE, text))

@@ -53,6 +53,8 @@ pub const SINEW_SETTING_BLEND: i32 = 7;
 pub const SINEW_SETTING_BASE_DISTANCE: i32 = 8;
 /// Farthest angle of the target, degrees.
 pub const SINEW_SETTING_BASE_ANGLE: i32 = 9;
+/// Share of what the keys' own accelerations need that is pulled as they come, 0 to 1.
+pub const SINEW_SETTING_ANTICIPATION: i32 = 10;
 
 /// In the flags of `sinew_session_targets`: something guides the position.
 pub const SINEW_TARGET_POSITION: u32 = 1;

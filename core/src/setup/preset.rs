@@ -1,6 +1,6 @@
-//! Three ways to be strong, and the full set of actuator values after preset and overrides.
+//! Ways to be strong, and the full set of actuator values after preset and overrides.
 
-use super::{Actuator, Keyable, Limit};
+use super::{Actuator, Keyable, Limit, Setup};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +18,8 @@ pub enum Preset {
     Reactive,
     /// Barely holds itself up, swings past. Answers at 7 rad/s, holds twice its weight.
     Limp,
+    /// Has no strength at all: falls as its joints let it.
+    Ragdoll,
 }
 
 /// An actuator with every value decided.
@@ -47,7 +49,7 @@ pub struct Resolved {
 
 impl Preset {
     /// All of them, in order of strength.
-    pub const ALL: [Preset; 3] = [Preset::Subtle, Preset::Reactive, Preset::Limp];
+    pub const ALL: [Preset; 4] = [Preset::Subtle, Preset::Reactive, Preset::Limp, Preset::Ragdoll];
 
     /// As written in a set-up file.
     pub fn name(self) -> &'static str {
@@ -55,6 +57,7 @@ impl Preset {
             Preset::Subtle => "subtle",
             Preset::Reactive => "reactive",
             Preset::Limp => "limp",
+            Preset::Ragdoll => "ragdoll",
         }
     }
 
@@ -71,6 +74,7 @@ impl Preset {
             Preset::Subtle => (48.0, 1.0, None, 10.0, 1.0),
             Preset::Reactive => (20.0, 0.8, Some(8.0), 4.0, 0.8),
             Preset::Limp => (7.0, 0.4, Some(2.0), 1.0, 0.3),
+            Preset::Ragdoll => (0.0, 1.0, Some(0.0), 0.0, 0.0),
         };
         let product: f64 = rad_per_s * relaxation_time;
         let limit = |w: Option<f64>| w.map_or(Limit::Unlimited, |w| Limit::Weights(w.into()));
@@ -84,7 +88,27 @@ impl Preset {
             compensation: compensation.into(),
             keep_up: keep_up.into(),
             blend: 1.0.into(),
-            start_balanced: true,
+            start_balanced: self != Preset::Ragdoll,
+        }
+    }
+}
+
+impl Setup {
+    /// Gives every body this preset. What sees its keys coming does so by as much as the preset lets it.
+    pub fn use_preset(&mut self, preset: Preset) {
+        for actuator in self.bodies.iter_mut().map(|b| &mut b.actuator) {
+            actuator.preset = preset;
+            let knows = actuator.anticipation.as_ref().is_some_and(|a| a.first() > 0.0);
+            match preset {
+                _ if !knows => {}
+                Preset::Subtle => actuator.anticipation = Some(1.0.into()),
+                Preset::Reactive => {}
+                Preset::Limp => (actuator.anticipation, actuator.keep_up) = (Some(0.3.into()), None),
+                Preset::Ragdoll => (actuator.anticipation, actuator.keep_up) = (None, None),
+            }
+            if preset == Preset::Ragdoll {
+                (actuator.max_force, actuator.max_torque) = (None, None);
+            }
         }
     }
 }

@@ -61,7 +61,7 @@ impl BakeRequest {
     /// Puts what the request says over what the set-up says. The clip is [`load_setup`]'s to choose.
     pub fn overrule(&self, setup: &mut Setup) {
         if let Some(preset) = self.preset {
-            setup.bodies.iter_mut().for_each(|b| b.actuator.preset = preset);
+            setup.use_preset(preset);
         }
         setup.bake.name = self.name.clone().or(setup.bake.name.take());
         setup.bake.frames = self.frames.or(setup.bake.frames);

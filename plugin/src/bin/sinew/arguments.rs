@@ -174,6 +174,8 @@ pub enum Preset {
     Reactive,
     /// Barely holds itself up, swings past.
     Limp,
+    /// Has no strength: falls as its joints let it.
+    Ragdoll,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -268,6 +270,7 @@ impl Bake {
                 Preset::Subtle => setup::Preset::Subtle,
                 Preset::Reactive => setup::Preset::Reactive,
                 Preset::Limp => setup::Preset::Limp,
+                Preset::Ragdoll => setup::Preset::Ragdoll,
             }),
             frames: self.frames.as_ref().map(|f| [f[0], f[1]]),
             every_frame: self.every_frame,
