@@ -59,6 +59,7 @@ impl Response {
         // b = sum of a_n s^n with a_0 = 0, a_1 = 1, (n+2)(n+1) a_{n+2} = -c (n+1) a_{n+1} - k a_n.
         let (mut earlier, mut latest, mut power) = (0.0, 1.0, s);
         let (mut b, mut b_rate, mut g, mut h) = (s, 1.0, s * s / 2.0, s * s * s / 6.0);
+        let mut idle = 0;
         for n in 0..16 {
             let n1 = f64::from(n + 1);
             let next = (-c * n1 * latest - k * earlier) / ((n1 + 1.0) * n1);
@@ -69,8 +70,9 @@ impl Response {
             b += next * power;
             g += next * power * s / (n1 + 2.0);
             h += next * power * s * s / ((n1 + 2.0) * (n1 + 3.0));
-            // What is too small to count now will not count later.
-            if before == (b, b_rate, g, h) && n > 1 {
+            // What is too small to count twice (without damping, every other term is nothing) will not count later.
+            idle = if before == (b, b_rate, g, h) { idle + 1 } else { 0 };
+            if idle == 2 {
                 break;
             }
         }

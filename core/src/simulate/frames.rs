@@ -32,8 +32,7 @@ pub fn advance_frame(rig: &Rig, state: &mut State, work: &mut Workspace, to: usi
 /// The same in steps of one length, counted from the start of the range or, of a loop, of the turn.
 fn advance_evenly(rig: &Rig, state: &mut State, work: &mut Workspace, to: usize, rate: f64) {
     let range = &rig.range;
-    let (from, start, end) = (range.time(to - 1), start_of_turn(range, to - 1), range.time(to));
-    let again = state.whole.is_some();
+    let (start, end) = (start_of_turn(range, to - 1), range.time(to));
     if let Some(mut whole) = state.whole.take() {
         std::mem::swap(state, &mut *whole);
         state.begin_frame();
@@ -56,13 +55,14 @@ fn advance_evenly(rig: &Rig, state: &mut State, work: &mut Workspace, to: usize,
             }
             None => Box::new(state.clone()),
         });
+        let (strikes, halved) = (state.strikes.len(), state.halved.len());
         step(rig, state, work, rest);
+        if whole.is_some() {
+            // The whole step will tell.
+            state.strikes.truncate(strikes);
+            state.halved.truncate(halved);
+        }
         state.whole = whole;
-    }
-    if again {
-        // The part of a step that the last frame showed has shown these.
-        state.strikes.retain(|s| s.time > from);
-        state.halved.retain(|h| h.time >= from);
     }
 }
 

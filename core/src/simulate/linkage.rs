@@ -251,6 +251,13 @@ impl Linkages {
         }
     }
 
+    /// Looks again at what joints of one do, now that contacts have been found; whether that is something else.
+    pub fn reconsider(&mut self, k: u32, rig: &Rig, to: f64, h: f64) -> bool {
+        let Linkage { part, constraints, .. } = &mut self.all[k as usize];
+        let own = part.as_ref().map_or(rig, |(own_rig, _, _)| own_rig);
+        constraints.reconsider(own, to, h)
+    }
+
     /// Velocity and spin of a body at the end of the step with these.
     pub fn answered(&self, solid: usize) -> Option<Rate> {
         self.of[solid].map(|(k, n)| self.all[k as usize].constraints.answered(n as usize))

@@ -45,6 +45,10 @@ impl Library {
         reach: f64,
         out: &mut Vec<Manifold>,
     ) {
+        // Keys beyond all numbers put things nowhere.
+        if reach.is_nan() || reach < 0.0 {
+            return;
+        }
         let between = pose(&at_a.to(at_b));
         match (a, b) {
             (Geometry::Surface(_), Geometry::Surface(_)) => {}

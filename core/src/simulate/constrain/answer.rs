@@ -10,13 +10,13 @@
 //! ```
 //!
 //! with `p` the impulses of contacts. Few bodies touch at a time: P is made for these alone, six columns each.
-//! Ends of ranges take part where bodies are heading beyond them without contacts, and actuators at their utmost pull as
-//! much as that, whatever contacts do.
+//! Ends of ranges take part where bodies are heading beyond them, and actuators at their utmost pull as much as that, whatever
+//! contacts do. Which these are is found without contacts first, and looked at again with them.
 
 // Rows and columns are the mathematics here; iterators would hide them.
 #![allow(clippy::needless_range_loop)]
 
-use super::Constraints;
+use super::{CLOSED, Constraints};
 use crate::assemble::Mobility;
 use crate::dynamics::top;
 use crate::joint::{End, Kind, Measure, Rows};
@@ -39,6 +39,9 @@ pub struct Answer {
     rates: Vec<Rate>,
     /// And with both.
     after: Vec<Rate>,
+    /// Impulses of the joints without contacts, and with them.
+    alone_held: Vec<[f64; MOST]>,
+    held: Vec<[f64; MOST]>,
     /// They are those of this step.
     pub(super) is_known: bool,
     /// Which ranges are at their end.
@@ -57,6 +60,8 @@ impl Answer {
             alone: none.clone(),
             rates: none.clone(),
             after: none,
+            alone_held: vec![[0.0; MOST]; joints],
+            held: vec![[0.0; MOST]; joints],
             is_known: false,
             caught: vec![false; joints],
             spent: vec![[0.0; MOST]; joints],
@@ -98,13 +103,12 @@ impl Constraints {
             }
             self.take_start(rig, j);
         }
+        self.expect_rates(rig, to, h);
         for _ in 0..MOST_CHANGES {
-            self.expect_rates(rig, to, h);
-            if !self.change_caught(rig, h) {
+            if !self.reconsider(rig, to, h) {
                 break;
             }
         }
-        self.answer.after.copy_from_slice(&self.answer.rates);
         self.answer.is_known = true;
     }
 
@@ -159,7 +163,8 @@ impl Constraints {
                 let mut wanted = -rates[r];
                 match joint.kind {
                     Kind::SlideTo | Kind::TurnTo => wanted += (hold.to.rest - hold.from.rest) / h,
-                    _ if joint.kind.one_sided() => wanted -= rows.error[r] / h,
+                    // What is past its end is put right later, without any speed.
+                    _ if joint.kind.one_sided() => wanted -= rows.error[r].min(0.0) / h,
                     _ => {}
                 }
                 if hold.is_soft {
@@ -183,23 +188,26 @@ impl Constraints {
         for (i, rate) in self.answer.rates.iter_mut().enumerate() {
             yield_to(rate, &self.mobility[i], self.forces[i]);
         }
+        self.answer.after.copy_from_slice(&self.answer.rates);
+        self.answer.held.copy_from_slice(&self.change);
+        self.answer.alone_held.copy_from_slice(&self.change);
     }
 
     /// Catches ranges that bodies are heading beyond, lets go of those that would pull, and keeps actuators to their
-    /// strength; whether there were any.
+    /// strength, with bodies moving at `after` and what `change` adds to the impulses of joints; whether there were any.
     fn change_caught(&mut self, rig: &Rig, h: f64) -> bool {
         if !self.any_range && !self.any_soft {
             return false;
         }
         let mut changed = false;
         for (j, joint) in rig.joints.iter().enumerate() {
-            let hold = &self.holds[j];
+            let (hold, held) = (&self.holds[j], &self.answer.held[j]);
             if !hold.on {
                 continue;
             }
             if joint.kind.one_sided() {
                 if self.answer.caught[j] {
-                    if self.change[j][0] > 0.0 {
+                    if held[0] > 0.0 {
                         self.answer.caught[j] = false;
                         self.rows[j].clear();
                         changed = true;
@@ -209,10 +217,11 @@ impl Constraints {
                 let [a, b] = &hold.start;
                 let rows = Rows::between(joint, a, b, &hold.to, Measure::Products);
                 let moving = joint.ends.map(|end| match end {
-                    End::Solid(i) => self.answer.rates[i],
+                    End::Solid(i) => self.answer.after[i],
                     _ => (DVec3::ZERO, DVec3::ZERO),
                 });
-                if rows.count > 0 && rows.error[0] + rows.rates(&moving)[0] * h > 0.0 {
+                if rows.count > 0 && rows.error[0].min(0.0) + rows.rates(&moving)[0] * h > CLOSED * self.link
+                {
                     self.rows[j] = rows;
                     self.answer.caught[j] = true;
                     changed = true;
@@ -220,7 +229,7 @@ impl Constraints {
             } else if hold.is_soft {
                 for r in 0..self.rows[j].count {
                     let spent = &mut self.answer.spent[j][r];
-                    let pull = self.change[j][r] / h;
+                    let pull = held[r] / h;
                     let most = self.softs[j][r].most(pull);
                     if *spent == 0.0 && most != pull {
                         // Nothing at all would look like an actuator that is not spent.
@@ -229,6 +238,16 @@ impl Constraints {
                     }
                 }
             }
+        }
+        changed
+    }
+
+    /// Looks again at what is caught and what is spent, now that contacts have been found; whether anything changed, and
+    /// with it how bodies move without contacts and answer to them.
+    pub fn reconsider(&mut self, rig: &Rig, to: f64, h: f64) -> bool {
+        let changed = self.change_caught(rig, h);
+        if changed {
+            self.expect_rates(rig, to, h);
         }
         changed
     }
@@ -307,6 +326,10 @@ impl Constraints {
         self.structure.spread(&self.rows, &self.change, &mut self.forces);
         for (i, rate) in self.answer.after.iter_mut().enumerate() {
             yield_to(rate, &self.mobility[i], self.forces[i]);
+        }
+        for (j, held) in self.answer.held.iter_mut().enumerate() {
+            *held = self.answer.alone_held[j];
+            (0..self.rows[j].count).for_each(|r| held[r] += self.change[j][r]);
         }
     }
 

@@ -177,15 +177,29 @@ impl Body {
 
     /// Has it end as its joints have it, moving like this.
     pub fn expect(&mut self, (velocity, spin): Rate, h: f64) {
-        if !self.jointed {
+        // Joints that nothing can hold say nothing.
+        let mut expected = Body { free: Twist { velocity, spin }, ..*self };
+        (expected.drift, expected.after) = (expected.free, expected.free);
+        expected.go(h);
+        if !(self.jointed && expected.ends()) {
             return;
         }
-        self.free = Twist { velocity, spin };
-        (self.drift, self.after) = (self.free, self.free);
-        self.go(h);
-        self.to = self.end;
+        *self = Body { to: expected.end, ..expected };
         self.looked = self.to.position;
         self.spun = Body::chord(self.from.rotation, self.to.rotation);
+    }
+
+    /// Whether where it ends is a place.
+    pub fn ends(&self) -> bool {
+        let Placement { position, rotation } = self.end;
+        (position.length_squared() + rotation.length_squared()).is_finite()
+    }
+
+    /// Has it move like this at the end of the step without contacts, for these to start from.
+    pub fn turn_to(&mut self, (velocity, spin): Rate) {
+        if self.jointed && velocity.is_finite() && spin.is_finite() {
+            self.free = Twist { velocity, spin };
+        }
     }
 
     /// Where it is at a share of the way.

@@ -52,6 +52,9 @@ pub struct Group {
     grip: f64,
     slide: f64,
     breadth: f64,
+    /// The load by which friction is cut, at most.
+    most_load: f64,
+    noted_load: f64,
     pub rows: usize,
     /// Tangential impulses, and the turn about the normal.
     pub rub: [f64; 2],
@@ -115,6 +118,8 @@ impl Group {
             grip,
             slide,
             breadth: contact.breadth,
+            most_load: f64::INFINITY,
+            noted_load: f64::INFINITY,
             rows: spots.len(),
             rub: [t.dot(contact.rub), s.dot(contact.rub)],
             twist: contact.twist,
@@ -188,6 +193,7 @@ impl Group {
             }
         }
         self.last = [self.rub[0], self.rub[1], self.twist];
+        let load = load.min(self.most_load);
         if load > 0.0 || self.rub != [0.0; 2] || self.twist != 0.0 {
             let v = y.at(self.levers[1]) - x.at(self.levers[0]);
             let (vt, vs) = (t.dot(v), s.dot(v));
@@ -332,6 +338,20 @@ impl Couple for Alone {
         y.spin += moved[b].per_inertia * (g.levers[1].cross(across) + n * twist);
         (moved[a].now, moved[b].now) = (x, y);
     }
+}
+
+/// Notes the loads of now: friction may hold no more than these allow, once it must not grow any more.
+pub fn note_loads(groups: &mut [Group], rows: &[Row]) {
+    let mut at = 0;
+    for group in groups {
+        group.noted_load = rows[at..at + group.rows].iter().map(|r| r.impulse).sum();
+        at += group.rows;
+    }
+}
+
+/// Has friction hold no more than the loads that were noted allow, whatever these become.
+pub fn freeze_friction(groups: &mut [Group]) {
+    groups.iter_mut().for_each(|g| g.most_load = g.noted_load);
 }
 
 /// Visits all contacts; returns by how much velocities were off at most, and what impulses changed by, as a square.

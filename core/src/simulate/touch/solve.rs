@@ -1,8 +1,8 @@
 //! Impulses of all contacts, island by island, and where they bring the bodies.
 
-use super::body::Twist;
+use super::body::{Body, Twist};
 use super::linked::Coupling;
-use super::row::{Alone, Couple, Group, Moved, Row, go_on, start, sweep};
+use super::row::{Alone, Couple, Group, Moved, Row, freeze_friction, go_on, note_loads, start, sweep};
 use super::tie::{self, Tie};
 use super::{Strike, Touch, Touched, World};
 use crate::joint::End;
@@ -24,6 +24,14 @@ const MANY: usize = 400;
 const MOST_VISITS: usize = 30_000;
 const LEAST_SWEEPS: usize = 12;
 const MOST_SWEEPS: usize = 500;
+
+/// How often contacts are solved with other ranges at their end, or other actuators at their utmost.
+const MOST_CHANGES: usize = 4;
+
+/// Limbs that joints lock can jam: friction presses them harder against what they rub on, which makes for more friction, and
+/// sweeps would go on for ever (Painleve). When what they change has grown so often, friction stays below what the loads of
+/// the first sweep allow; with such bounds sweeps always settle.
+const JAMS: usize = 4;
 
 /// A bounce that would carry a thing by this share of its size within a step is one that is seen.
 const BOUNCES: f64 = 1e-4;
@@ -102,6 +110,27 @@ impl Touch {
             self.joints.extend(body.map(|b| (islands.of(b), j)));
         }
         self.joints.sort_unstable();
+        for _ in 0..MOST_CHANGES {
+            self.solve_all(world, linkages);
+            let mut changed = false;
+            for &k in world.cluster.linkages {
+                if linkages.answers(k) && self.move_linkage(k, world.h, linkages) {
+                    changed |= linkages.reconsider(k, world.rig, world.to, world.h);
+                }
+            }
+            if !changed {
+                break;
+            }
+            for &i in world.cluster.solids {
+                if let Some(rate) = linkages.expected(i as usize) {
+                    self.bodies[i as usize].turn_to(rate);
+                }
+            }
+        }
+    }
+
+    /// Island by island.
+    fn solve_all(&mut self, world: &World<'_>, linkages: &mut Linkages) {
         for &b in &self.active {
             (self.kicks[b as usize], self.twists[b as usize]) = (DVec3::ZERO, DVec3::ZERO);
             let body = &mut self.bodies[b as usize];
@@ -122,29 +151,27 @@ impl Touch {
             self.solve_island(from..from + count, first..last, world, linkages);
             from += count;
         }
-        for &k in world.cluster.linkages {
-            if linkages.answers(k) {
-                self.move_linkage(k, world.h, linkages);
-            }
-        }
     }
 
-    /// Moves the bodies of a linkage by the impulses on it.
-    fn move_linkage(&mut self, k: u32, h: f64, linkages: &mut Linkages) {
+    /// Moves the bodies of a linkage by the impulses on it; whether there are any.
+    fn move_linkage(&mut self, k: u32, h: f64, linkages: &mut Linkages) -> bool {
         let touched =
             |s: &u32| self.kicks[*s as usize] != DVec3::ZERO || self.twists[*s as usize] != DVec3::ZERO;
         if !linkages.all[k as usize].solids.iter().any(touched) {
-            return;
+            return false;
         }
         linkages.answer(k, |s| (self.kicks[s], self.twists[s]));
         for n in 0..linkages.all[k as usize].solids.len() {
             let s = linkages.all[k as usize].solids[n] as usize;
             let (body, rate) = (&mut self.bodies[s], linkages.answered(s));
-            if let Some((velocity, spin)) = rate.filter(|_| body.jointed) {
-                body.after = Twist { velocity, spin };
-                body.go(h);
+            let Some((velocity, spin)) = rate.filter(|_| body.jointed) else { continue };
+            let mut moved = Body { after: Twist { velocity, spin }, ..*body };
+            moved.go(h);
+            if moved.ends() {
+                *body = moved;
             }
         }
+        true
     }
 
     fn solve_island(
@@ -458,8 +485,8 @@ impl pulp::WithSimd for Sweeps<'_> {
 impl Sweeps<'_> {
     #[inline(always)]
     fn run(self, couple: impl Couple) {
-        let Sweeps { ties, groups, rows, moved, settled, most, .. } = self;
-        let mut before = 0.0;
+        let Sweeps { ties, groups, rows, moved, settled, most, coupling } = self;
+        let (mut before, mut grew, linked) = (0.0, 0, !coupling.is_empty());
         for round in 0..most {
             tie::note(ties);
             let tied = tie::sweep(ties, moved);
@@ -468,6 +495,15 @@ impl Sweeps<'_> {
                 break;
             }
             let now = changed + tie::changed(ties);
+            if linked {
+                if round == 0 {
+                    note_loads(groups, rows);
+                }
+                grew += usize::from(now >= before && round > 0);
+                if grew == JAMS {
+                    freeze_friction(groups);
+                }
+            }
             let share = if before > 0.0 && now < before { now / before } else { 0.0 };
             go_on(groups, rows, moved, share, couple);
             tie::go_on(ties, moved, share);
