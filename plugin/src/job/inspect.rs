@@ -2,7 +2,8 @@
 
 use super::setup_file::AUTOMATIC;
 use super::{JobError, LoadedSetup, SetupSource, load_setup};
-use crate::gltf::{Document, ReadOptions};
+use crate::document::Document;
+use crate::gltf::ReadOptions;
 use serde::Serialize;
 use sinew_core::rig::{Carrier, compile};
 use sinew_core::scene::{Property, Scene};

@@ -1,0 +1,661 @@
+//! A set-up as UsdPhysics: what that can say in its own words, and the rest in the namespace `sinew:`.
+//!
+//! The first is written and read again in memory; the difference to the set-up is the second. So a set-up comes back
+//! whole, whatever UsdPhysics loses of it.
+
+use super::patch;
+use crate::error::Error;
+use crate::gltf::physics::{Frame, describe, towards};
+use crate::usd::edits::Edits;
+use crate::usd::stage::{self, Opened};
+use crate::usd::{Document, Home};
+use glam::{DAffine3, DMat4, DQuat, DVec3, EulerRot};
+use openusd::gf;
+use openusd::sdf::Value;
+use sinew_core::rig::resolve_node;
+use sinew_core::scene::{Placement, Pose};
+use sinew_core::setup::{At, Behaviour, Body, Contact, Joint, JointKind, Setup, Shape, choose_clip};
+use std::collections::{HashMap, HashSet};
+
+/// Where new physics prims go.
+const SCOPE: &str = "/SinewPhysics";
+
+impl Document {
+    /// Writes a set-up; what only the namespace says is in the warnings.
+    pub(in crate::usd) fn physics_edits(
+        &self,
+        opened: &Opened,
+        setup: &Setup,
+        edits: &mut Edits,
+    ) -> Result<Vec<String>, Error> {
+        let mut writer = Writer::new(self, setup)?;
+        writer.world();
+        for body in &setup.bodies {
+            writer.body(body)?;
+        }
+        writer.strip();
+        for joint in &setup.joints {
+            writer.joint(joint)?;
+        }
+        let Writer { edits: own, scene, body_paths, joint_paths, warnings, .. } = writer;
+        // Read again as anybody would.
+        let again = stage::open(&self.source, &self.options)?;
+        let file = again.stage.root_layer().identifier().to_owned();
+        {
+            let layer = again.stage.layer_mut(&file);
+            let mut layer = layer.ok_or_else(|| Error::input("its root layer cannot be written"))?;
+            let mut failed = None;
+            let done = layer.edit(|edit| {
+                failed = own.clone().write(edit.data_mut(), Some(&opened.stage)).err();
+                Ok(())
+            });
+            done.map_err(|e| Error::input(stage::said(&e)))?;
+            if let Some(error) = failed {
+                return Err(error);
+            }
+        }
+        let read = Document::of_stage(&again, &self.file, &self.source, &self.options)?;
+        let mut facts = read.physics.clone();
+        facts.forget();
+        let place = |e: sinew_core::setup::SetupError| Error::input(e.to_string());
+        let said = read
+            .physics_of(&facts, setup.clip.as_deref())
+            .map_err(place)?
+            .map(|p| p.setup)
+            .unwrap_or_default();
+        edits.append(own);
+        self.namespace(setup, &said, &scene, &body_paths, &joint_paths, edits);
+        Ok(warnings)
+    }
+
+    /// Writes what UsdPhysics lost.
+    fn namespace(
+        &self,
+        setup: &Setup,
+        said: &Setup,
+        scene: &str,
+        body_paths: &HashMap<String, String>,
+        joint_paths: &[Option<String>],
+        edits: &mut Edits,
+    ) {
+        let json = |of: Result<String, serde_json::Error>| of.unwrap_or_default();
+        let mut list = Vec::new();
+        for body in &setup.bodies {
+            let found = said.bodies.iter().find(|b| b.node == body.node);
+            match (body_paths.get(&body.node), found) {
+                (Some(path), Some(found)) => {
+                    if let Some(text) = patch::difference(found, body) {
+                        edits.set(path, "sinew:body", "string", Value::String(text));
+                    }
+                    list.push(path.clone());
+                }
+                _ => list.push(json(serde_json::to_string(body))),
+            }
+        }
+        edits.set(scene, "sinew:bodies", "string[]", Value::StringVec(list));
+        let mut list = Vec::new();
+        for (joint, path) in setup.joints.iter().zip(joint_paths) {
+            let named = |path: &String| {
+                let short = path.rsplit('/').next().unwrap_or(path);
+                said.joints.iter().find(|j| j.name.as_deref() == Some(short) || j.name.as_ref() == Some(path))
+            };
+            match path.as_ref().and_then(|p| Some((p, named(p)?))) {
+                Some((path, found)) => {
+                    if let Some(text) = patch::difference(found, joint) {
+                        edits.set(path, "sinew:joint", "string", Value::String(text));
+                    }
+                    list.push(path.clone());
+                }
+                None => list.push(json(serde_json::to_string(joint))),
+            }
+        }
+        edits.set(scene, "sinew:joints", "string[]", Value::StringVec(list));
+        let rest = |s: &Setup| Setup { bodies: Vec::new(), joints: Vec::new(), schema: None, ..s.clone() };
+        if let Some(text) = patch::difference(&rest(said), &rest(setup)) {
+            edits.set(scene, "sinew:setup", "string", Value::String(text));
+        }
+    }
+}
+
+struct Writer<'a> {
+    document: &'a Document,
+    setup: &'a Setup,
+    pose: Pose<'a>,
+    names: HashMap<&'a str, Vec<usize>>,
+    edits: Edits,
+    scene: String,
+    /// Paths of bodies that prims stand for, by what the set-up calls them.
+    body_paths: HashMap<String, String>,
+    joint_paths: Vec<Option<String>>,
+    /// Shapes that the stage gives bodies, by what a set-up calls them.
+    before: HashMap<String, Shape>,
+    /// Paths that are taken.
+    taken: HashSet<String>,
+    materials: Vec<(Contact, String)>,
+    warnings: Vec<String>,
+}
+
+impl<'a> Writer<'a> {
+    fn new(document: &'a Document, setup: &'a Setup) -> Result<Writer<'a>, Error> {
+        let place = |e: sinew_core::setup::SetupError| Error::input(e.to_string());
+        let scene = &document.scene;
+        let clip = choose_clip(scene, setup.clip.as_deref()).map_err(place)?.map(|c| c.1);
+        let rate = setup.world.frames_per_second.unwrap_or(scene.frames_per_second);
+        let first = setup.bake.frames.map(|f| f[0] / rate);
+        let start = first.or_else(|| Some((clip?.range()?.0 * rate + 1e-3).floor() / rate)).unwrap_or(0.0);
+        let mut pose = Pose::new(scene, clip);
+        pose.evaluate(start);
+        let mut taken: HashSet<String> = document.prims.iter().map(|p| p.path.clone()).collect();
+        taken.extend(document.physics.joints.iter().map(|j| j.path.clone()));
+        let mut edits = Edits::default();
+        let path = match &document.physics.scene {
+            Some(scene) => scene.path.clone(),
+            None => {
+                edits.define(SCOPE, "Scope");
+                let path = format!("{SCOPE}/Scene");
+                edits.define(&path, "PhysicsScene");
+                path
+            }
+        };
+        Ok(Writer {
+            document,
+            setup,
+            pose,
+            names: scene.by_name(),
+            edits,
+            scene: path,
+            body_paths: HashMap::new(),
+            joint_paths: Vec::new(),
+            before: document.physics_shapes(),
+            taken,
+            materials: Vec::new(),
+            warnings: Vec::new(),
+        })
+    }
+
+    fn world(&mut self) {
+        let units = &self.document.units;
+        let gravity = DVec3::from_array(self.setup.world.gravity);
+        let direction = units.direction_back(gravity.try_normalize().unwrap_or(-DVec3::Y));
+        let size = (gravity.length() / units.metres) as f32;
+        self.edits.set(&self.scene, "physics:gravityDirection", "vector3f", vec3f(direction));
+        self.edits.set(&self.scene, "physics:gravityMagnitude", "float", Value::Float(size));
+    }
+
+    fn node(&self, name: &str) -> Result<usize, Error> {
+        resolve_node(&self.document.scene, &self.names, name, "the set-up")
+            .map_err(|e| Error::input(e.to_string()))
+    }
+
+    /// A free path in the scope of new prims, called like that.
+    fn fresh(&mut self, name: &str) -> String {
+        let letter = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' };
+        let mut base: String = name.chars().map(letter).collect();
+        if !base.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+            base.insert(0, '_');
+        }
+        let mut path = format!("{SCOPE}/{base}");
+        for n in 2.. {
+            if self.taken.insert(path.clone()) {
+                break;
+            }
+            path = format!("{SCOPE}/{base}_{n}");
+        }
+        self.edits.define(SCOPE, "Scope");
+        path
+    }
+
+    fn body(&mut self, body: &Body) -> Result<(), Error> {
+        let node = self.node(&body.node)?;
+        let Home::Prim(index) = self.document.homes[node] else {
+            self.warnings.push(format!(
+                "\"{}\" is a joint of a skeleton, which UsdPhysics has no bodies for: only Sinew reads it back",
+                body.node
+            ));
+            return Ok(());
+        };
+        let home = &self.document.prims[index];
+        self.document.check(node).or_else(|e| if body.behaviour.simulated() { Err(e) } else { Ok(()) })?;
+        let path = home.path.clone();
+        self.edits.over(&path);
+        let units = self.document.units;
+        let (kg, metres) = (units.kilograms, units.metres);
+        if body.behaviour == Behaviour::Static {
+            self.edits.unapply(&path, "PhysicsRigidBodyAPI");
+        } else {
+            self.edits.apply(&path, "PhysicsRigidBodyAPI");
+            let kinematic = !body.behaviour.simulated();
+            self.edits.set(&path, "physics:kinematicEnabled", "bool", Value::Bool(kinematic));
+        }
+        if body.behaviour.simulated() {
+            let world = self.pose.world(node);
+            let frame = self.pose.placement(node);
+            let parent = self.document.scene.nodes[node].parent.map(|p| *self.pose.world(p));
+            let parent = parent.map_or_else(|| glam::DMat3::from_quat(units.turn()), |w| w.matrix3);
+            let back = parent.inverse();
+            let velocity = back * DVec3::from_array(body.velocity.unwrap_or_default()) / metres;
+            let turn = super::rotation_of(&parent).inverse();
+            let spin = (turn * DVec3::from_array(body.spin.unwrap_or_default())).map(f64::to_degrees);
+            self.edits.set(&path, "physics:velocity", "vector3f", vec3f(velocity));
+            self.edits.set(&path, "physics:angularVelocity", "vector3f", vec3f(spin));
+            self.edits.apply(&path, "PhysicsMassAPI");
+            let mass = body.mass.map_or(0.0, |m| m / kg);
+            let density = body.density.map_or(0.0, |d| d / kg * metres.powi(3));
+            self.edits.set(&path, "physics:mass", "float", Value::Float(mass as f32));
+            self.edits.set(&path, "physics:density", "float", Value::Float(density as f32));
+            let none = DVec3::splat(f64::NEG_INFINITY);
+            let center = body
+                .center
+                .map(|c| world.matrix3.inverse() * (frame.rotation * DVec3::from_array(c)) / metres);
+            self.edits.set(&path, "physics:centerOfMass", "point3f", vec3f(center.unwrap_or(none)));
+            let inertia = body.inertia.map_or(DVec3::ZERO, |i| DVec3::from_array(i) / (kg * metres * metres));
+            self.edits.set(&path, "physics:diagonalInertia", "float3", vec3f(inertia));
+            self.edits.set(&path, "physics:principalAxes", "quatf", quatf(DQuat::IDENTITY));
+        }
+        self.shape(body, node, &path)?;
+        self.body_paths.insert(body.node.clone(), path);
+        Ok(())
+    }
+
+    /// The colliders of a body: on its own prim where that is the shape, else on new prims below it.
+    fn shape(&mut self, body: &Body, node: usize, path: &str) -> Result<(), Error> {
+        let old: Vec<String> = self.owned(node);
+        let Home::Prim(index) = self.document.homes[node] else { return Ok(()) };
+        let kind = self.document.prims[index].kind.clone();
+        let has_mesh = self.document.scene.nodes[node].mesh.is_some();
+        let collides = body.contact.collide != Some(false) && self.setup.world.collisions;
+        let mut colliders = Vec::new();
+        if self.before.get(&body.node) == Some(&body.shape) && !old.is_empty() {
+            colliders = old.clone();
+        } else {
+            let approximation = match &body.shape {
+                Shape::Auto {} | Shape::Mesh {} => Some("none"),
+                Shape::Hull {} => Some("convexHull"),
+                Shape::Parts {} => Some("convexDecomposition"),
+                Shape::Box { size: None } => Some("boundingCube"),
+                Shape::Sphere { radius: None } => Some("boundingSphere"),
+                Shape::Plane {} if kind == "Plane" => Some("none"),
+                _ => None,
+            };
+            match (approximation, has_mesh) {
+                (Some(word), true) => {
+                    if kind == "Mesh" {
+                        self.edits.apply(path, "PhysicsMeshCollisionAPI");
+                        self.edits.set_uniform(
+                            path,
+                            "physics:approximation",
+                            "token",
+                            Value::Token(word.into()),
+                        );
+                    }
+                    colliders.push(path.to_owned());
+                }
+                _ => colliders = self.primitives(&body.shape, node, path),
+            }
+        }
+        for gone in old.iter().filter(|o| !colliders.contains(o)) {
+            self.edits.unapply(gone, "PhysicsCollisionAPI");
+        }
+        let material = self.material(&body.contact);
+        for collider in &colliders {
+            self.edits.apply(collider, "PhysicsCollisionAPI");
+            self.edits.set(collider, "physics:collisionEnabled", "bool", Value::Bool(collides));
+            if let Some(material) = &material {
+                self.edits.apply(collider, "MaterialBindingAPI");
+                self.edits.target(collider, "material:binding:physics", &[material]);
+            }
+        }
+        let mut ignored = Vec::new();
+        for other in &body.contact.ignores {
+            ignored.extend(self.document.path_of_node(self.node(other)?));
+        }
+        if !ignored.is_empty() {
+            self.edits.apply(path, "PhysicsFilteredPairsAPI");
+            let targets: Vec<&str> = ignored.iter().map(String::as_str).collect();
+            self.edits.target(path, "physics:filteredPairs", &targets);
+        }
+        Ok(())
+    }
+
+    /// Colliders that the stage has on a node and on what is below it and no body of its own.
+    fn owned(&self, node: usize) -> Vec<String> {
+        let facts = &self.document.physics;
+        let bodies: HashSet<usize> = facts.bodies.iter().map(|b| b.node).collect();
+        let scene = &self.document.scene;
+        let owner = |n: usize| {
+            std::iter::successors(Some(n), |&n| scene.nodes[n].parent)
+                .find(|n| bodies.contains(n) || *n == node)
+        };
+        facts.colliders.iter().filter(|c| owner(c.node) == Some(node)).map(|c| c.path.clone()).collect()
+    }
+
+    /// New prims for a shape with sizes, below its body.
+    fn primitives(&mut self, shape: &Shape, node: usize, path: &str) -> Vec<String> {
+        let parts: Vec<(Shape, Placement)> = match shape {
+            Shape::Compound { parts } => parts
+                .iter()
+                .map(|p| {
+                    let [x, y, z] = p.turn_deg.map(f64::to_radians);
+                    let rotation = DQuat::from_euler(EulerRot::ZYX, z, y, x);
+                    (p.shape.clone(), Placement { position: p.at.into(), rotation })
+                })
+                .collect(),
+            one => vec![(one.clone(), Placement::IDENTITY)],
+        };
+        let metres = self.document.units.metres;
+        let mut made = Vec::new();
+        for (shape, at) in parts {
+            let (kind, sizes, scale): (&str, Vec<(&str, f64)>, DVec3) = match shape {
+                Shape::Box { size: Some(s) } => ("Cube", vec![("size", 1.0)], DVec3::from_array(s) / metres),
+                Shape::Sphere { radius: Some(r) } => ("Sphere", vec![("radius", r / metres)], DVec3::ONE),
+                Shape::Capsule { radius: Some(r), length: Some(l) } => {
+                    ("Capsule", vec![("radius", r / metres), ("height", l / metres)], DVec3::ONE)
+                }
+                Shape::Cylinder { radius: Some(r), length: Some(l) } => {
+                    ("Cylinder", vec![("radius", r / metres), ("height", l / metres)], DVec3::ONE)
+                }
+                Shape::Cone { radius: Some(r), length: Some(l) } => {
+                    ("Cone", vec![("radius", r / metres), ("height", l / metres)], DVec3::ONE)
+                }
+                Shape::Plane {} => ("Plane", Vec::new(), DVec3::ONE),
+                _ => continue,
+            };
+            let mut name = format!("{path}/SinewShape");
+            for n in 2.. {
+                if self.taken.insert(name.clone()) {
+                    break;
+                }
+                name = format!("{path}/SinewShape{n}");
+            }
+            self.edits.define(&name, kind);
+            for (size, value) in sizes {
+                self.edits.set(&name, size, "double", Value::Double(value));
+            }
+            if !matches!(kind, "Cube" | "Sphere") {
+                self.edits.set_uniform(&name, "axis", "token", Value::Token("Y".into()));
+            }
+            self.edits.set_uniform(&name, "purpose", "token", Value::Token("guide".into()));
+            // Lengths of the shape are the world's: the body's own stretch is taken back.
+            let frame = self.pose.placement(node).then(&at);
+            let world = DAffine3::from_scale_rotation_translation(DVec3::ONE, frame.rotation, frame.position);
+            let local = self.pose.world(node).inverse() * world;
+            let local = DAffine3 { translation: local.translation / metres, ..local };
+            let matrix = DMat4::from(local) * DMat4::from_scale(scale);
+            if !matrix.is_finite() {
+                continue;
+            }
+            let value = Value::Matrix4d(gf::Matrix4d(matrix.to_cols_array()));
+            self.edits.set(&name, "xformOp:transform", "matrix4d", value);
+            let order = Value::TokenVec(vec!["xformOp:transform".into()]);
+            self.edits.set_uniform(&name, "xformOpOrder", "token[]", order);
+            made.push(name);
+        }
+        made
+    }
+
+    /// A material for what a contact says of friction and bounce; the same one for the same.
+    fn material(&mut self, contact: &Contact) -> Option<String> {
+        if contact.friction.is_none() && contact.grip.is_none() && contact.bounce.is_none() {
+            return None;
+        }
+        let key = Contact {
+            friction: contact.friction,
+            grip: contact.grip,
+            bounce: contact.bounce,
+            ..Contact::default()
+        };
+        if let Some((_, path)) = self.materials.iter().find(|m| m.0 == key) {
+            return Some(path.clone());
+        }
+        let path = self.fresh("Material");
+        self.edits.define(&path, "Material");
+        self.edits.apply(&path, "PhysicsMaterialAPI");
+        let friction = contact.friction.unwrap_or(0.5);
+        for (name, value) in [
+            ("physics:dynamicFriction", friction),
+            ("physics:staticFriction", contact.grip.unwrap_or(friction)),
+            ("physics:restitution", contact.bounce.unwrap_or(0.0)),
+        ] {
+            self.edits.set(&path, name, "float", Value::Float(value as f32));
+        }
+        self.materials.push((key, path.clone()));
+        Some(path)
+    }
+
+    /// Takes away what the stage says of physics and the set-up does not.
+    fn strip(&mut self) {
+        let facts = &self.document.physics;
+        let kept: HashSet<&String> = self.body_paths.values().collect();
+        let scene = &self.document.scene;
+        let bodies: HashMap<usize, bool> =
+            facts.bodies.iter().map(|b| (b.node, kept.contains(&b.path))).collect();
+        for body in facts.bodies.iter().filter(|b| !kept.contains(&b.path)) {
+            self.edits.unapply(&body.path, "PhysicsRigidBodyAPI");
+        }
+        for collider in facts.colliders.iter().filter(|c| !kept.contains(&c.path)) {
+            let mut above = std::iter::successors(Some(collider.node), |&n| scene.nodes[n].parent);
+            let owner = above.find_map(|n| bodies.get(&n).copied());
+            if owner != Some(true) {
+                self.edits.unapply(&collider.path, "PhysicsCollisionAPI");
+            }
+        }
+    }
+
+    fn joint(&mut self, joint: &Joint) -> Result<(), Error> {
+        let [a, b] = &joint.between;
+        let is_world = |name: &str| name == "world" && !self.names.contains_key("world");
+        let ends: [Option<usize>; 2] =
+            match [a, b].map(|n| if is_world(n) { Ok(None) } else { self.node(n).map(Some) }) {
+                [Ok(a), Ok(b)] => [a, b],
+                [Err(e), _] | [_, Err(e)] => return Err(e),
+            };
+        let is_prim = |n: &usize| matches!(self.document.homes[*n], Home::Prim(_));
+        let frame = self.place(joint, ends)?;
+        let length = joint.length.unwrap_or((frame[1].position - frame[0].position).length());
+        let described = describe(joint, Frame { axis: 0, length, metres_per_unit: 1.0 });
+        let (Some(described), true) = (described, ends.iter().flatten().all(is_prim)) else {
+            self.warnings.push(format!(
+                "the joint \"{}\" has no counterpart in UsdPhysics: only Sinew reads it back",
+                joint.name.clone().unwrap_or_else(|| format!("{a} - {b}"))
+            ));
+            self.joint_paths.push(None);
+            return Ok(());
+        };
+        let name = joint.name.clone().unwrap_or_else(|| format!("{a}_{b}"));
+        let mut own = self
+            .document
+            .physics
+            .joints
+            .iter()
+            .filter(|j| j.path == name || j.path.ends_with(&format!("/{name}")));
+        let old = own.next().map(|j| j.path.clone()).filter(|p| !self.joint_paths.contains(&Some(p.clone())));
+        let path = old.unwrap_or_else(|| self.fresh(&name));
+        self.joint_prim(joint, &path, ends, &frame, length, &described.value);
+        self.joint_paths.push(Some(path));
+        Ok(())
+    }
+
+    /// Frames in the world at the first frame.
+    fn place(&self, joint: &Joint, ends: [Option<usize>; 2]) -> Result<[Placement; 2], Error> {
+        let of = |n: Option<usize>| n.map_or(Placement::IDENTITY, |n| self.pose.placement(n));
+        if let Some(own) = joint.frames {
+            let frame = |i: usize| {
+                let rotation = DQuat::from_array(own[i].rotation).normalize();
+                of(ends[i]).then(&Placement { position: own[i].position.into(), rotation })
+            };
+            return Ok([frame(0), frame(1)]);
+        }
+        let origins = match &joint.at {
+            None => [ends[1]; 2],
+            Some(At::Node(n)) => [Some(self.node(n)?); 2],
+            Some(At::Nodes([n, m])) => [Some(self.node(n)?), Some(self.node(m)?)],
+        };
+        let mut frames = origins.map(of);
+        if let Some(axis) = joint.axis.and_then(|a| DVec3::from_array(a).try_normalize()) {
+            frames.iter_mut().for_each(|f| f.rotation = towards(axis));
+        }
+        Ok(frames)
+    }
+
+    fn joint_prim(
+        &mut self,
+        joint: &Joint,
+        path: &str,
+        ends: [Option<usize>; 2],
+        frames: &[Placement; 2],
+        length: f64,
+        described: &serde_json::Value,
+    ) {
+        let units = self.document.units;
+        let turn = joint.turn_deg.as_ref().and_then(|t| t.limits);
+        let slide = joint.slide.as_ref().and_then(|s| s.limits);
+        let cone = joint.swing_deg.as_ref().and_then(|s| s.cone);
+        let is_plain_ball =
+            joint.kind == JointKind::Universal && joint.turn_deg.is_none() && joint.give.is_none();
+        let kind = match joint.kind {
+            JointKind::Fixed => "PhysicsFixedJoint",
+            JointKind::Pin => "PhysicsRevoluteJoint",
+            JointKind::Prismatic => "PhysicsPrismaticJoint",
+            JointKind::Distance | JointKind::Rope => "PhysicsDistanceJoint",
+            _ if is_plain_ball => "PhysicsSphericalJoint",
+            _ => "PhysicsJoint",
+        };
+        self.edits.define(path, kind);
+        for (i, end) in ends.into_iter().enumerate() {
+            let target = end.and_then(|n| self.document.path_of_node(n));
+            let rel = format!("physics:body{i}");
+            match &target {
+                Some(target) => self.edits.target(path, &rel, &[target]),
+                None => self.edits.target(path, &rel, &[]),
+            }
+            let (position, rotation) = match end {
+                Some(n) => {
+                    let place = self.pose.placement(n);
+                    let local = self.pose.world(n).inverse().transform_point3(frames[i].position);
+                    (local / units.metres, place.rotation.inverse() * frames[i].rotation)
+                }
+                None => (
+                    units.direction_back(frames[i].position) / units.metres,
+                    units.turn().inverse() * frames[i].rotation,
+                ),
+            };
+            self.edits.set(path, &format!("physics:localPos{i}"), "point3f", vec3f(position));
+            self.edits.set(path, &format!("physics:localRot{i}"), "quatf", quatf(rotation));
+        }
+        self.edits.set(path, "physics:jointEnabled", "bool", Value::Bool(true));
+        if kind != "PhysicsFixedJoint" && kind != "PhysicsJoint" && kind != "PhysicsDistanceJoint" {
+            self.edits.set_uniform(path, "physics:axis", "token", Value::Token("X".into()));
+        }
+        let infinite = f64::INFINITY;
+        let force = units.kilograms * units.metres;
+        let mut number =
+            |name: &str, value: f64| self.edits.set(path, name, "float", Value::Float(value as f32));
+        number("physics:breakForce", joint.break_force.map_or(infinite, |f| f / force));
+        number("physics:breakTorque", joint.break_torque.map_or(infinite, |f| f / (force * units.metres)));
+        match kind {
+            "PhysicsRevoluteJoint" => {
+                let [low, high] = turn.unwrap_or([-infinite, infinite]);
+                number("physics:lowerLimit", low);
+                number("physics:upperLimit", high);
+            }
+            "PhysicsPrismaticJoint" => {
+                let [low, high] = slide.map_or([-infinite, infinite], |s| s.map(|v| v / units.metres));
+                number("physics:lowerLimit", low);
+                number("physics:upperLimit", high);
+            }
+            "PhysicsSphericalJoint" => {
+                let [about_y, about_z] = cone.unwrap_or([-1.0, -1.0]);
+                number("physics:coneAngle0Limit", about_z);
+                number("physics:coneAngle1Limit", about_y);
+            }
+            "PhysicsDistanceJoint" => {
+                let least = if joint.kind == JointKind::Distance { length / units.metres } else { 0.0 };
+                number("physics:minDistance", least);
+                number("physics:maxDistance", length / units.metres);
+            }
+            "PhysicsJoint" => self.bounds(path, described),
+            _ => {}
+        }
+        for drive in described["drives"].as_array().into_iter().flatten() {
+            self.drive(path, kind, drive);
+        }
+    }
+
+    /// Limits by direction.
+    fn bounds(&mut self, path: &str, described: &serde_json::Value) {
+        let metres = self.document.units.metres;
+        for limit in described["limits"].as_array().into_iter().flatten() {
+            let end = |key: &str| limit[key].as_f64();
+            let (least, most) = (end("min"), end("max"));
+            for (key, letter, unit) in
+                [("linearAxes", "trans", 1.0 / metres), ("angularAxes", "rot", 1_f64.to_degrees())]
+            {
+                let axes: Vec<usize> = limit[key]
+                    .as_array()
+                    .into_iter()
+                    .flatten()
+                    .filter_map(|a| a.as_u64())
+                    .map(|a| a as usize)
+                    .collect();
+                let is_tilt = axes.len() == 2 && letter == "rot" && most != Some(0.0);
+                for axis in &axes {
+                    let way = format!("{letter}{}", ["X", "Y", "Z"][*axis % 3]);
+                    let [low, high] = match (least, most) {
+                        (Some(a), Some(b)) if a == 0.0 && b == 0.0 => [1.0, -1.0],
+                        (_, Some(b)) if is_tilt => [-b * unit, b * unit],
+                        (a, b) => {
+                            [a.map_or(f64::NEG_INFINITY, |v| v * unit), b.map_or(f64::INFINITY, |v| v * unit)]
+                        }
+                    };
+                    self.edits.apply(path, &format!("PhysicsLimitAPI:{way}"));
+                    for (name, value) in [("low", low), ("high", high)] {
+                        let name = format!("limit:{way}:physics:{name}");
+                        self.edits.set(path, &name, "float", Value::Float(value as f32));
+                    }
+                }
+            }
+        }
+    }
+
+    fn drive(&mut self, path: &str, kind: &str, drive: &serde_json::Value) {
+        let units = self.document.units;
+        let is_linear = drive["type"] == "linear";
+        let axis = drive["axis"].as_u64().unwrap_or(0) as usize % 3;
+        let letter = ["X", "Y", "Z"][axis];
+        let way = match (kind, is_linear) {
+            ("PhysicsRevoluteJoint", false) => "angular".to_owned(),
+            ("PhysicsPrismaticJoint", true) => "linear".to_owned(),
+            (_, true) => format!("trans{letter}"),
+            (_, false) => format!("rot{letter}"),
+        };
+        let (unit, spring) = match is_linear {
+            true => (1.0 / units.metres, 1.0 / units.kilograms),
+            false => {
+                let torque = units.kilograms * units.metres * units.metres;
+                (1_f64.to_degrees(), 1_f64.to_radians() / torque)
+            }
+        };
+        let force = units.kilograms * units.metres * if is_linear { 1.0 } else { units.metres };
+        self.edits.apply(path, &format!("PhysicsDriveAPI:{way}"));
+        let number = |key: &str| drive[key].as_f64();
+        let mut set = |name: &str, value: f64| {
+            let name = format!("drive:{way}:physics:{name}");
+            self.edits.set(path, &name, "float", Value::Float(value as f32));
+        };
+        set("stiffness", number("stiffness").unwrap_or(0.0) * spring);
+        set("damping", number("damping").unwrap_or(0.0) * spring);
+        set("targetPosition", number("positionTarget").unwrap_or(0.0) * unit);
+        set("maxForce", number("maxForce").map_or(f64::INFINITY, |m| m / force));
+        let name = format!("drive:{way}:physics:type");
+        self.edits.set_uniform(path, &name, "token", Value::Token("force".into()));
+    }
+}
+
+fn vec3f(v: DVec3) -> Value {
+    Value::Vec3f(gf::vec3f(v.x as f32, v.y as f32, v.z as f32))
+}
+
+fn quatf(q: DQuat) -> Value {
+    let q = q.normalize();
+    Value::Quatf(gf::quatf(q.w as f32, q.x as f32, q.y as f32, q.z as f32))
+}

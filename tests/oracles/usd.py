@@ -1,0 +1,123 @@
+"""What OpenUSD itself finds in a file.
+
+usage: python usd.py < request.json
+request: {"ask": "worlds", "file": F, "times": [...]}
+           -> {"prims": {path: [[16 numbers] per time]}, "joints": {path of skeleton + joint: the same},
+               "units": metersPerUnit, "z_up": bool}
+         {"ask": "validate", "file": F, "original": G or null}
+           -> {"fresh": ["validator: text", ...]}, the errors that F has and G has not
+         {"ask": "changes", "file": F, "original": G}
+           -> {"changed": [paths of attributes, relationships and prims whose values differ], "missing": [...]}
+         {"ask": "values", "file": F, "attributes": [path, ...], "times": [...]}
+           -> {path: [value per time]}
+"""
+
+import json
+import sys
+
+from pxr import Sdf, Usd, UsdGeom, UsdSkel
+
+
+def matrix(m):
+    return [m[r][c] for r in range(4) for c in range(4)]
+
+
+def worlds(request):
+    stage = Usd.Stage.Open(request["file"])
+    cache = UsdGeom.XformCache()
+    prims, joints = {}, {}
+    found = [p for p in Usd.PrimRange(stage.GetPseudoRoot(), Usd.TraverseInstanceProxies()) if p.IsA(UsdGeom.Xformable)]
+    skeletons = [p for p in found if p.IsA(UsdSkel.Skeleton)]
+    skel_cache = UsdSkel.Cache()
+    for root in (p for p in found if p.IsA(UsdSkel.Root)):
+        skel_cache.Populate(UsdSkel.Root(root), Usd.PrimDefaultPredicate)
+    for time in request["times"]:
+        cache.SetTime(time)
+        for prim in found:
+            prims.setdefault(str(prim.GetPath()), []).append(matrix(cache.GetLocalToWorldTransform(prim)))
+        for prim in skeletons:
+            query = skel_cache.GetSkelQuery(UsdSkel.Skeleton(prim))
+            if not query:
+                continue
+            names = query.GetJointOrder()
+            for name, place in zip(names, query.ComputeJointWorldTransforms(cache)):
+                joints.setdefault(f"{prim.GetPath()}/{name}", []).append(matrix(place))
+    return {
+        "prims": prims,
+        "joints": joints,
+        "units": UsdGeom.GetStageMetersPerUnit(stage),
+        "z_up": UsdGeom.GetStageUpAxis(stage) == "Z",
+    }
+
+
+def errors(file):
+    from pxr import UsdValidation
+
+    registry = UsdValidation.ValidationRegistry()
+    validators = registry.GetOrLoadAllValidators()
+    context = UsdValidation.ValidationContext(validators)
+    stage = Usd.Stage.Open(file)
+    found = []
+    for error in context.Validate(stage):
+        if error.GetType() == UsdValidation.ValidationErrorType.Error:
+            sites = sorted(str(s.GetPrim().GetPath()) if s.IsPrim() else "" for s in error.GetSites())
+            found.append((error.GetName(), ",".join(sites), error.GetMessage()))
+    return found
+
+
+def validate(request):
+    own = errors(request["file"])
+    accepted = {(n, s) for n, s, _ in errors(request["original"])} if request.get("original") else set()
+    fresh = [f"{name} {site}: {text}" for name, site, text in own if (name, site) not in accepted]
+    return {"fresh": fresh, "errors": len(own)}
+
+
+def value_key(attribute):
+    times = attribute.GetTimeSamples()
+    if times:
+        return [(t, repr(attribute.Get(t))) for t in times]
+    return repr(attribute.Get())
+
+
+def changes(request):
+    new, old = Usd.Stage.Open(request["file"]), Usd.Stage.Open(request["original"])
+    changed, missing = [], []
+    for prim in Usd.PrimRange(old.GetPseudoRoot(), Usd.PrimAllPrimsPredicate):
+        other = new.GetPrimAtPath(prim.GetPath())
+        if not prim.IsPseudoRoot() and (not other or other.GetTypeName() != prim.GetTypeName()):
+            missing.append(str(prim.GetPath()))
+            continue
+        for prop in prim.GetAuthoredProperties():
+            twin = other.GetProperty(prop.GetName())
+            if not twin:
+                missing.append(str(prop.GetPath()))
+            elif isinstance(prop, Usd.Attribute):
+                if value_key(prop) != value_key(twin) or prop.GetTypeName() != twin.GetTypeName():
+                    changed.append(str(prop.GetPath()))
+            elif prop.GetTargets() != twin.GetTargets():
+                changed.append(str(prop.GetPath()))
+    return {"changed": changed, "missing": missing}
+
+
+def plain(value):
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if hasattr(value, "GetReal"):
+        return [*value.GetImaginary(), value.GetReal()]
+    try:
+        return [plain(v) for v in value]
+    except TypeError:
+        return str(value)
+
+
+def values(request):
+    stage = Usd.Stage.Open(request["file"])
+    out = {}
+    for path in request["attributes"]:
+        attribute = stage.GetAttributeAtPath(Sdf.Path(path))
+        out[path] = [plain(attribute.Get(t)) for t in request["times"]]
+    return out
+
+
+request = json.load(sys.stdin)
+print(json.dumps({"worlds": worlds, "validate": validate, "changes": changes, "values": values}[request["ask"]](request)))
