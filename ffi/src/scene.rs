@@ -267,7 +267,7 @@ pub unsafe extern "C" fn sinew_scene_save(
         // SAFETY: the promises of the crate.
         let path = unsafe { input::path(path, path_length, "path") }?;
         match &scene.source {
-            Source::Document(document) => Ok(document.save(path, Destination::Layer).map(|_| ())?),
+            Source::Document(document) => Ok(document.save(path, Destination::Layer, None).map(|_| ())?),
             Source::Host(_) => Err(not_a_file("be saved; read the job's curves and save with the host")),
         }
     })

@@ -117,13 +117,37 @@ impl Document {
         }
     }
 
-    /// Saves, whole or not at all; in the other format where the name's ending says so. Returns what is worth knowing.
-    pub fn save(&self, path: &Path, how: Destination) -> Result<Vec<String>, Error> {
-        match (self, usd::is_usd(path)) {
-            (Document::Gltf(d), false) => d.save(path).map(|()| Vec::new()),
-            (Document::Usd(d), true) => d.save(path, how),
-            (Document::Gltf(d), true) => usd::Document::save_scene(&Foreign::of_gltf(d), path),
-            (Document::Usd(d), false) => d.save_as_gltf(path),
+    /// Saves, whole or not at all. In the other format, where the name's ending says so, it is a new file with the clip
+    /// that counts (default: the last) and the file's own physics. Returns what is worth knowing.
+    pub fn save(&self, path: &Path, how: Destination, clip: Option<usize>) -> Result<Vec<String>, Error> {
+        match self {
+            Document::Gltf(d) if !usd::is_usd(path) => d.save(path).map(|()| Vec::new()),
+            Document::Usd(d) if usd::is_usd(path) => d.save(path, how),
+            _ => self.convert(path, clip, None),
+        }
+    }
+
+    /// Whether a file of that name would be of the other format.
+    pub fn is_foreign(&self, path: &Path) -> bool {
+        usd::is_usd(path) != matches!(self, Document::Usd(_))
+    }
+
+    /// Writes the scene as a new file of the other format, with that set-up as its physics, or with its own.
+    pub fn convert(
+        &self,
+        path: &Path,
+        clip: Option<usize>,
+        setup: Option<&Setup>,
+    ) -> Result<Vec<String>, Error> {
+        let scene = self.scene();
+        let own = || self.physics(None).ok().flatten().map(|p| p.setup);
+        let setup = setup.cloned().or_else(own);
+        let clip = clip.or_else(|| scene.clips.len().checked_sub(1));
+        match self {
+            Document::Gltf(d) => {
+                usd::Document::save_scene(&Foreign { scene, clip, cameras: d.cameras(), setup }, path)
+            }
+            Document::Usd(d) => d.save_as_gltf(path, clip, setup),
         }
     }
 }
@@ -149,15 +173,6 @@ pub(crate) struct Camera {
     pub sides: [f64; 2],
     /// Nearest and farthest that it sees; the farthest may be without end.
     pub range: [f64; 2],
-}
-
-impl<'a> Foreign<'a> {
-    /// What a glTF document has that another format may take over: the last clip is the one that counts.
-    fn of_gltf(document: &'a gltf::Document) -> Foreign<'a> {
-        let scene = document.scene();
-        let setup = document.physics(None).ok().flatten().map(|p| p.setup);
-        Foreign { scene, clip: scene.clips.len().checked_sub(1), cameras: document.cameras(), setup }
-    }
 }
 
 /// Names of nodes in a set-up, replaced where `new` has another.

@@ -15,11 +15,31 @@ request: {"ask": "worlds", "file": F, "times": [...]}
 import json
 import sys
 
-from pxr import Sdf, Usd, UsdGeom, UsdSkel
+from pxr import Gf, Sdf, Usd, UsdGeom, UsdSkel
 
 
 def matrix(m):
     return [m[r][c] for r in range(4) for c in range(4)]
+
+
+def joint_worlds(query, cache, time):
+    """Joints in the world. OpenUSD leaves quaternions between samples a little short of length 1, and with them the
+    matrices it makes of them: here they are made whole first."""
+    order, topology = query.GetJointOrder(), query.GetTopology()
+    local = list(query.ComputeJointLocalTransforms(time))
+    animation = query.GetAnimQuery()
+    if animation:
+        parts = zip(animation.GetJointOrder(), *animation.ComputeJointLocalTransformComponents(time))
+        for name, place, turn, size in parts:
+            turned = Gf.Matrix4d().SetRotate(Gf.Rotation(Gf.Quatd(turn).GetNormalized()))
+            moved = Gf.Matrix4d().SetTranslate(Gf.Vec3d(place))
+            local[list(order).index(name)] = Gf.Matrix4d().SetScale(Gf.Vec3d(size)) * turned * moved
+    base = cache.GetLocalToWorldTransform(query.GetPrim())
+    world = []
+    for i, matrix_of_joint in enumerate(local):
+        parent = topology.GetParent(i)
+        world.append(matrix_of_joint * (world[parent] if parent >= 0 else base))
+    return zip(order, world)
 
 
 def worlds(request):
@@ -39,8 +59,7 @@ def worlds(request):
             query = skel_cache.GetSkelQuery(UsdSkel.Skeleton(prim))
             if not query:
                 continue
-            names = query.GetJointOrder()
-            for name, place in zip(names, query.ComputeJointWorldTransforms(cache)):
+            for name, place in joint_worlds(query, cache, time):
                 joints.setdefault(f"{prim.GetPath()}/{name}", []).append(matrix(place))
     return {
         "prims": prims,

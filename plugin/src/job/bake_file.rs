@@ -182,13 +182,13 @@ pub fn bake_file(
             outcome.baked.channels.extend(channel);
         }
     }
-    names.add(&mut document, &outcome, request.replace)?;
+    let shown = names.add(&mut document, &outcome, request.replace)?;
     let how = match (request.in_place, request.flatten) {
         (true, _) => Destination::InPlace,
         (false, true) => Destination::Flat,
         (false, false) => Destination::Layer,
     };
-    let said = document.save(&output, how)?;
+    let said = document.save(&output, how, Some(shown))?;
     if let Some(plot) = &request.plot {
         let title = format!("{}: {}", document.scene().name, names.shown());
         let also = other_steps

@@ -138,6 +138,10 @@ pub fn inspect(
     let automatic = setup_name == AUTOMATIC;
     if let Some(clip) = chosen.filter(|_| automatic) {
         found.remarks = remarks(scene, clip);
+        if matches!(document, Document::Usd(_)) {
+            // The stage says how large a unit is.
+            found.remarks.retain(|r| !r.contains("a unit is taken for"));
+        }
     }
     let mut simulated = HashSet::new();
     if !setup.bodies.is_empty() {

@@ -68,8 +68,12 @@ pub fn physics_file(request: &PhysicsRequest) -> Result<PhysicsReport, JobError>
     }
     let mut warnings = document.warnings().to_vec();
     warnings.extend(of_setup);
-    warnings.extend(document.set_physics(&setup, request.dialect).map_err(bad)?);
-    warnings.extend(document.save(output, Destination::Layer)?);
+    if document.is_foreign(output) {
+        warnings.extend(document.convert(output, None, Some(&setup))?);
+    } else {
+        warnings.extend(document.set_physics(&setup, request.dialect).map_err(bad)?);
+        warnings.extend(document.save(output, Destination::Layer, None)?);
+    }
     Ok(PhysicsReport {
         status: Status::Done,
         version: env!("CARGO_PKG_VERSION"),

@@ -140,7 +140,7 @@ impl Edit {
                     data.set_field(&path, sdf::FieldKey::TargetPaths.as_str(), Value::PathListOp(list));
                 } else {
                     sdf::PrimSpecMut::over(data, prim.as_str()).map_err(|e| said(&e))?;
-                    let made = sdf::RelationshipSpecMut::new(data, path, sdf::Variability::Varying, false);
+                    let made = sdf::RelationshipSpecMut::new(data, path, sdf::Variability::Uniform, false);
                     let mut spec = made.map_err(|e| said(&e))?;
                     spec.set_target_paths(targets.iter().map(String::as_str)).map_err(|e| said(&e))?;
                 }

@@ -15,6 +15,7 @@ use glam::{DAffine3, DMat4, DVec3};
 use openusd::gf;
 use openusd::sdf::{self, AbstractData, Value};
 use sinew_core::curve::{Curve, Segments};
+use sinew_core::setup::Setup;
 use sinew_core::scene::{Channels, Clip, Local, Mesh, Pose, Property, Scene};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
@@ -524,13 +525,13 @@ fn write_camera(camera: &Camera, path: &str, edits: &mut Edits) {
 impl Document {
     /// Writes the scene as glTF: hierarchy, meshes, skins, cameras, physics and the clip that was made. Returns what is
     /// lost.
-    pub fn save_as_gltf(&self, path: &Path) -> Result<Vec<String>, Error> {
+    pub(crate) fn save_as_gltf(
+        &self,
+        path: &Path,
+        clip: Option<usize>,
+        setup: Option<Setup>,
+    ) -> Result<Vec<String>, Error> {
         let name = path.display().to_string();
-        let clip = self.changes.clip.as_ref().map(|c| c.0).or_else(|| self.scene.clips.len().checked_sub(1));
-        let setup = match &self.changes.physics {
-            Some(setup) => Some(setup.clone()),
-            None => self.physics(None).ok().flatten().map(|p| p.setup),
-        };
         let foreign = Foreign { scene: &self.scene, clip, cameras: self.cameras.clone(), setup };
         let (document, mut warnings) = crate::gltf::Document::of_scene(&foreign, &name)?;
         if !self.changes.deformations.is_empty() {

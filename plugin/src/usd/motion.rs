@@ -6,7 +6,7 @@
 //! into the fewest nodes none of which is sheared.
 
 use super::units::Units;
-use super::xform::{Kind, Op, product};
+use super::xform::{Kind, Op, product, rotation as rotation_of};
 use crate::gltf::decompose;
 use glam::{DAffine3, DMat4, DQuat, DVec3};
 use sinew_core::curve::{Curve, CurveError, Kind as CurveKind, Segments, make_continuous};
@@ -49,7 +49,8 @@ pub(super) fn nodes(ops: &[Op], units: &Units, root: bool) -> Result<(Vec<Moving
             checks(&times).all(|t| decompose(product(ops, t)).is_some())
         };
         let most = (1..=left.len()).rev().find(square);
-        lossy |= most.is_none();
+        // Between its samples a matrix that turns shrinks, as USD interpolates it: the nearest rotation is as good.
+        lossy |= most.is_none() && times.iter().any(|t| decompose(left[0].matrix(*t)).is_none());
         let count = most.unwrap_or(1);
         out.push(sampled(&left[..count], units, root)?);
         left = &left[count..];
@@ -126,7 +127,7 @@ fn plain(ops: &[Op], units: &Units, root: bool) -> Result<Option<Moving>, CurveE
                 CurveKind::Rotation,
                 all(&|v| {
                     let turn = if root { units.turn() } else { DQuat::IDENTITY };
-                    (turn * DQuat::from_slice(v)).to_array().to_vec()
+                    (turn * rotation_of(DQuat::from_slice(v))).to_array().to_vec()
                 }),
             ),
         };

@@ -84,9 +84,7 @@ impl Kind {
             Kind::Rotate(axis) => DMat4::from_quat(about(axis, v[0])),
             Kind::Euler([a, b, c]) => DMat4::from_quat(about(c, v[c]) * about(b, v[b]) * about(a, v[a])),
             Kind::Orient => {
-                let q = DQuat::from_slice(v);
-                // As USD does: a quaternion of length zero turns nothing.
-                if q.length() < 1e-12 { DMat4::IDENTITY } else { DMat4::from_quat(q.normalize()) }
+                DMat4::from_quat(rotation(DQuat::from_slice(v)))
             }
             Kind::Transform => {
                 let mut m = [0.0; 16];
@@ -95,6 +93,20 @@ impl Kind {
             }
         }
     }
+}
+
+/// Squares of lengths farther from 1 than this were rounded to less than double precision.
+const DOUBLE: f64 = 1e-12;
+
+/// The rotation that a quaternion stands for. OpenUSD takes the axis from the imaginary part and the angle from the real
+/// one: where the length is off, as that of floats and halves is, this matters.
+pub(super) fn rotation(q: DQuat) -> DQuat {
+    if (q.length_squared() - 1.0).abs() <= DOUBLE {
+        return q.normalize();
+    }
+    let w = q.w.clamp(-1.0, 1.0);
+    let sine = (1.0 - w * w).sqrt();
+    q.xyz().try_normalize().map_or(DQuat::IDENTITY, |axis| DQuat::from_vec4((axis * sine).extend(w)))
 }
 
 /// One operation.
