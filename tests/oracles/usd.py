@@ -8,6 +8,8 @@ request: {"ask": "worlds", "file": F, "times": [...]}
            -> {"fresh": ["validator: text", ...]}, the errors that F has and G has not
          {"ask": "changes", "file": F, "original": G}
            -> {"changed": [paths of attributes, relationships and prims whose values differ], "missing": [...]}
+         {"ask": "joints", "file": F}
+           -> [{"name", "bodies": [path, path], "rotations": [xyzw, xyzw], "limits": {rotX: [low, high], ...}}]
          {"ask": "values", "file": F, "attributes": [path, ...], "times": [...]}
            -> {path: [value per time]}
 """
@@ -118,6 +120,37 @@ def changes(request):
     return {"changed": changed, "missing": missing}
 
 
+def joints(request):
+    """Joints as UsdPhysics has them, their limits by direction, degrees."""
+    from pxr import UsdPhysics
+
+    stage = Usd.Stage.Open(request["file"])
+    out = []
+    for prim in stage.Traverse():
+        if not prim.IsA(UsdPhysics.Joint):
+            continue
+        joint = UsdPhysics.Joint(prim)
+        limits = {}
+        for way in ("rotX", "rotY", "rotZ"):
+            limit = UsdPhysics.LimitAPI.Get(prim, way)
+            if prim.HasAPI(UsdPhysics.LimitAPI, way):
+                limits[way] = [limit.GetLowAttr().Get(), limit.GetHighAttr().Get()]
+        if prim.IsA(UsdPhysics.RevoluteJoint):
+            hinge = UsdPhysics.RevoluteJoint(prim)
+            limits["rot" + hinge.GetAxisAttr().Get()] = [hinge.GetLowerLimitAttr().Get(), hinge.GetUpperLimitAttr().Get()]
+        if prim.IsA(UsdPhysics.FixedJoint):
+            limits = {way: [1, -1] for way in ("rotX", "rotY", "rotZ")}
+        out.append(
+            {
+                "name": prim.GetName(),
+                "bodies": [str(r.GetTargets()[0]) for r in (joint.GetBody0Rel(), joint.GetBody1Rel())],
+                "rotations": [plain(a.Get()) for a in (joint.GetLocalRot0Attr(), joint.GetLocalRot1Attr())],
+                "limits": limits,
+            }
+        )
+    return out
+
+
 def plain(value):
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
@@ -138,5 +171,6 @@ def values(request):
     return out
 
 
+answers = {"worlds": worlds, "validate": validate, "changes": changes, "joints": joints, "values": values}
 request = json.load(sys.stdin)
-print(json.dumps({"worlds": worlds, "validate": validate, "changes": changes, "values": values}[request["ask"]](request)))
+print(json.dumps(answers[request["ask"]](request)))

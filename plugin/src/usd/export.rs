@@ -15,8 +15,8 @@ use glam::{DAffine3, DMat4, DVec3};
 use openusd::gf;
 use openusd::sdf::{self, AbstractData, Value};
 use sinew_core::curve::{Curve, Segments};
-use sinew_core::setup::Setup;
 use sinew_core::scene::{Channels, Clip, Local, Mesh, Pose, Property, Scene};
+use sinew_core::setup::Setup;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 

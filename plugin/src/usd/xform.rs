@@ -83,9 +83,7 @@ impl Kind {
             }
             Kind::Rotate(axis) => DMat4::from_quat(about(axis, v[0])),
             Kind::Euler([a, b, c]) => DMat4::from_quat(about(c, v[c]) * about(b, v[b]) * about(a, v[a])),
-            Kind::Orient => {
-                DMat4::from_quat(rotation(DQuat::from_slice(v)))
-            }
+            Kind::Orient => DMat4::from_quat(rotation(DQuat::from_slice(v))),
             Kind::Transform => {
                 let mut m = [0.0; 16];
                 m.copy_from_slice(v);

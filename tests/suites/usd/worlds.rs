@@ -39,7 +39,8 @@ pub fn deviation(file: &Path, codes: &[f64]) -> Result<(f64, String, usize), Str
             let found = pose.world(node);
             let size = exact.to_cols_array().iter().fold(1.0_f64.min(metres), |m: f64, v| m.max(v.abs()));
             let apart = found.to_cols_array().into_iter().zip(exact.to_cols_array());
-            let apart = apart.fold(0.0_f64, |m, (a, b)| if (a - b).abs() <= m { m } else { (a - b).abs() }) / size;
+            let apart =
+                apart.fold(0.0_f64, |m, (a, b)| if (a - b).abs() <= m { m } else { (a - b).abs() }) / size;
             count += 1;
             if apart.is_nan() || apart > worst {
                 worst = apart;

@@ -12,6 +12,9 @@ use glam::{DQuat, DVec3};
 use openusd::usd::{Prim, PrimPredicate};
 use std::collections::HashMap;
 
+/// Forces beyond this mean "without end": some programs write the largest float for it.
+const ENDLESS: f64 = 1e37;
+
 /// The physics of a stage.
 #[derive(Clone, Debug, Default)]
 pub(in crate::usd) struct Facts {
@@ -300,7 +303,7 @@ impl Facts {
                     velocity: number("targetVelocity")?.unwrap_or(0.0),
                     stiffness: number("stiffness")?.filter(|v| *v >= 0.0).unwrap_or(0.0),
                     damping: number("damping")?.filter(|v| *v >= 0.0).unwrap_or(0.0),
-                    most: number("maxForce")?.filter(|v| *v >= 0.0),
+                    most: number("maxForce")?.filter(|v| (0.0..ENDLESS).contains(v)),
                 });
             }
         }
@@ -316,8 +319,8 @@ impl Facts {
             limits: [finite(prim, pair[0])?, finite(prim, pair[1])?],
             bounds,
             drives,
-            break_force: finite(prim, "physics:breakForce")?.filter(|v| *v >= 0.0),
-            break_torque: finite(prim, "physics:breakTorque")?.filter(|v| *v >= 0.0),
+            break_force: finite(prim, "physics:breakForce")?.filter(|v| (0.0..ENDLESS).contains(v)),
+            break_torque: finite(prim, "physics:breakTorque")?.filter(|v| (0.0..ENDLESS).contains(v)),
             collides: holds(prim, "physics:collisionEnabled", false)?,
             patch: word(prim, "sinew:joint")?,
         });

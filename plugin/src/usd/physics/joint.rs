@@ -5,7 +5,7 @@ use super::facts::{DriveFact, JointFact};
 use crate::gltf::physics::{Drive, Limits, Nearest, Way, main_axis, nearest};
 use glam::{DQuat, DVec3};
 use sinew_core::scene::Placement;
-use sinew_core::setup::{Joint, JointFrame};
+use sinew_core::setup::{Joint, JointFrame, Swing};
 use std::collections::HashMap;
 use std::f64::consts::PI;
 
@@ -33,12 +33,16 @@ impl Maker<'_> {
         for fact in &facts.joints {
             let name = short(&fact.path);
             let name = if count[&name] == 1 { name } else { fact.path.clone() };
-            joints.extend(self.joint(fact, name));
+            let Some((joint, range)) = self.joint(fact, name) else { continue };
+            joints.push(joint);
+            joints.extend(range);
         }
         joints
     }
 
-    fn joint(&mut self, fact: &JointFact, name: String) -> Option<Joint> {
+    /// A joint, and one more for ranges of tilting that are wider to one side: a cone is as wide to both, about a middle
+    /// that springs need not have.
+    fn joint(&mut self, fact: &JointFact, name: String) -> Option<(Joint, Option<Joint>)> {
         if !fact.is_on {
             self.note("a joint that is not enabled is left out", &fact.path);
             return None;
@@ -55,15 +59,34 @@ impl Maker<'_> {
         let limits = self.limits(fact);
         let drives: Vec<Drive> = fact.drives.iter().filter_map(|d| self.drive(fact, d)).collect();
         let (found, notes) = nearest(&limits, &drives);
-        notes.iter().for_each(|what| self.note(what, &fact.path));
-        let found = found?;
+        let mut found = found?;
         let frames = self.frames(fact, &found, ends);
+        let tilt =
+            tilt(&limits, found.axis).filter(|_| found.swing_deg.as_ref().is_some_and(|s| s.cone.is_some()));
+        if tilt.is_some()
+            && let Some(swing) = &mut found.swing_deg
+        {
+            swing.cone = None;
+            found.swing_deg = found.swing_deg.filter(|s| *s != Swing::default());
+        }
+        let is_said = |what: &&&str| {
+            tilt.is_some() && **what == "a cone is as wide to both sides: it is as wide as the wider one"
+        };
+        notes.iter().filter(|what| !is_said(what)).for_each(|what| self.note(what, &fact.path));
         let reference = |n: Option<usize>| n.map_or_else(|| "world".to_owned(), |n| self.reader.reference(n));
         let [a, b] = ends.map(reference);
         let units = self.document.units;
         let force = units.kilograms * units.metres;
         let Nearest { kind, length, size, slide, turn_deg, swing_deg, give, .. } = found;
-        Some(Joint {
+        let range = tilt.map(|(cone, turn)| {
+            let mut frames = frames;
+            let rotation = DQuat::from_array(frames[0].rotation) * turn;
+            frames[0].rotation = rotation.normalize().to_array();
+            let swing_deg = Some(Swing { cone: Some(cone), ..Swing::default() });
+            let name = Some(format!("{name} range"));
+            Joint { name, frames: Some(frames), swing_deg, ..Joint::new(kind, [&a, &b]) }
+        });
+        let joint = Joint {
             name: Some(name),
             frames: Some(frames),
             length,
@@ -75,7 +98,8 @@ impl Maker<'_> {
             break_force: fact.break_force.map(|f| f * force),
             break_torque: fact.break_torque.map(|f| f * force * units.metres),
             ..Joint::new(kind, [&a, &b])
-        })
+        };
+        Some((joint, range))
     }
 
     /// The frames in the spaces of the two ends, the main axis along x.
@@ -221,6 +245,19 @@ impl Maker<'_> {
             most: fact.most.map(|m| m * force),
         })
     }
+}
+
+/// Half the widths of ranges of tilting that are wider to one side, degrees, and the rotation to their middle; in the joint's
+/// axes, the main one being x. `None` where they are as wide to both sides.
+fn tilt(limits: &Limits, axis: usize) -> Option<([f64; 2], DQuat)> {
+    let ranges = [1, 2].map(|i| limits.angular[(axis + i) % 3].range);
+    if ranges.into_iter().flatten().all(|[low, high]| low == -high) {
+        return None;
+    }
+    // Nearly all the way round, where one of the two is free; cones end below 180.
+    let half = ranges.map(|r| r.map_or(179.9, |[low, high]| (0.5 * (high - low)).to_degrees().min(179.9)));
+    let [y, z] = ranges.map(|r| r.map_or(0.0, |[low, high]| 0.5 * (low + high)));
+    Some((half, DQuat::from_rotation_y(y) * DQuat::from_rotation_z(z)))
 }
 
 /// A direction that is bounded, held where both ends are the same, or free.

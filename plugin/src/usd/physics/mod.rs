@@ -10,8 +10,8 @@ mod write;
 
 pub(super) use facts::Facts;
 
-use super::Document;
 use super::mesh::{Solid, along};
+use super::{Document, Home};
 use crate::gltf::Physics;
 use crate::gltf::physics::{Form, Lump, ROUGH, Reader, SECONDS_WITHOUT_KEYS, shape_of};
 use facts::{BodyFact, ColliderFact, MaterialFact};
@@ -45,6 +45,12 @@ impl Document {
         facts.forget();
         let setup = self.physics_of(&facts, None).ok().flatten().map(|p| p.setup).unwrap_or_default();
         setup.bodies.into_iter().map(|b| (b.node, b.shape)).collect()
+    }
+
+    /// Whether a node's prim or one above it is a surface.
+    fn is_below_surface(&self, node: usize) -> bool {
+        let mut above = std::iter::successors(Some(node), |&n| self.scene.nodes[n].parent);
+        above.any(|n| matches!(self.homes[n], Home::Prim(_)) && self.scene.nodes[n].mesh.is_some())
     }
 
     /// Takes frame rate and range from the stage.
@@ -122,7 +128,8 @@ impl Maker<'_> {
         let direction = scene.and_then(|s| s.direction).and_then(DVec3::try_normalize);
         let direction = direction.map_or(-DVec3::Y, |d| units.direction(d));
         let size = scene.and_then(|s| s.magnitude).map_or(9.81, |m| m * units.metres);
-        setup.world.gravity = (direction * size).to_array();
+        // Without minus zeros.
+        setup.world.gravity = (direction * size).to_array().map(|v| v + 0.0);
     }
 
     /// Whether keys move a node or what it is on.

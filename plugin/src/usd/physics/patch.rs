@@ -98,6 +98,13 @@ fn ordered<T: DeserializeOwned>(
     Ok(out)
 }
 
+/// What a set-up calls the joint of a prim: as the namespace says, or by the prim's own name.
+pub(super) fn joint_name(path: &str, patch: Option<&String>) -> String {
+    let said = patch.and_then(|text| serde_json::from_str::<Value>(text).ok());
+    let said = said.and_then(|p| p["is"]["name"].as_str().map(str::to_owned));
+    said.unwrap_or_else(|| path.rsplit('/').next().unwrap_or(path).to_owned())
+}
+
 /// A set-up with all that the namespace adds to it.
 pub(super) fn apply(document: &Document, facts: &Facts, mut setup: Setup) -> Result<Setup, SetupError> {
     let names = document.scene.by_name();

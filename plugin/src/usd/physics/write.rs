@@ -3,6 +3,7 @@
 //! The first is written and read again in memory; the difference to the set-up is the second. So a set-up comes back
 //! whole, whatever UsdPhysics loses of it.
 
+use super::facts::JointFact;
 use super::patch;
 use crate::error::Error;
 use crate::gltf::physics::{Frame, describe, towards};
@@ -37,6 +38,7 @@ impl Document {
         for joint in &setup.joints {
             writer.joint(joint)?;
         }
+        writer.release();
         let Writer { edits: own, scene, body_paths, joint_paths, warnings, .. } = writer;
         // Read again as anybody would.
         let again = stage::open(&self.source, &self.options)?;
@@ -236,21 +238,47 @@ impl<'a> Writer<'a> {
             let velocity = back * DVec3::from_array(body.velocity.unwrap_or_default()) / metres;
             let turn = super::rotation_of(&parent).inverse();
             let spin = (turn * DVec3::from_array(body.spin.unwrap_or_default())).map(f64::to_degrees);
-            self.edits.set(&path, "physics:velocity", "vector3f", vec3f(velocity));
-            self.edits.set(&path, "physics:angularVelocity", "vector3f", vec3f(spin));
-            self.edits.apply(&path, "PhysicsMassAPI");
-            let mass = body.mass.map_or(0.0, |m| m / kg);
-            let density = body.density.map_or(0.0, |d| d / kg * metres.powi(3));
-            self.edits.set(&path, "physics:mass", "float", Value::Float(mass as f32));
-            self.edits.set(&path, "physics:density", "float", Value::Float(density as f32));
-            let none = DVec3::splat(f64::NEG_INFINITY);
-            let center = body
-                .center
-                .map(|c| world.matrix3.inverse() * (frame.rotation * DVec3::from_array(c)) / metres);
-            self.edits.set(&path, "physics:centerOfMass", "point3f", vec3f(center.unwrap_or(none)));
-            let inertia = body.inertia.map_or(DVec3::ZERO, |i| DVec3::from_array(i) / (kg * metres * metres));
-            self.edits.set(&path, "physics:diagonalInertia", "float3", vec3f(inertia));
-            self.edits.set(&path, "physics:principalAxes", "quatf", quatf(DQuat::IDENTITY));
+            let old = self.document.physics.bodies.iter().find(|b| b.node == node);
+            let edits = &mut self.edits;
+            // Only what is said, or was said otherwise.
+            if body.velocity.is_some() || old.is_some_and(|o| o.velocity.is_some()) {
+                edits.set(&path, "physics:velocity", "vector3f", vec3f(velocity));
+            }
+            if body.spin.is_some() || old.is_some_and(|o| o.spin.is_some()) {
+                edits.set(&path, "physics:angularVelocity", "vector3f", vec3f(spin));
+            }
+            edits.apply(&path, "PhysicsMassAPI");
+            if body.mass.is_some() || old.is_some_and(|o| o.mass.mass.is_some()) {
+                let mass = body.mass.map_or(0.0, |m| m / kg);
+                edits.set(&path, "physics:mass", "float", Value::Float(mass as f32));
+            }
+            if body.density.is_some() || old.is_some_and(|o| o.mass.density.is_some()) {
+                let density = body.density.map_or(0.0, |d| d / kg * metres.powi(3));
+                edits.set(&path, "physics:density", "float", Value::Float(density as f32));
+            }
+            if body.center.is_some() || old.is_some_and(|o| o.mass.center.is_some()) {
+                let none = DVec3::splat(f64::NEG_INFINITY);
+                let of = |c| world.matrix3.inverse() * (frame.rotation * DVec3::from_array(c)) / metres;
+                edits.set(&path, "physics:centerOfMass", "point3f", vec3f(body.center.map_or(none, of)));
+            }
+            let unit = kg * metres * metres;
+            match body.inertia {
+                Some(inertia) => {
+                    edits.set(
+                        &path,
+                        "physics:diagonalInertia",
+                        "float3",
+                        vec3f(DVec3::from_array(inertia) / unit),
+                    );
+                    edits.set(&path, "physics:principalAxes", "quatf", quatf(DQuat::IDENTITY));
+                }
+                None if old.is_some_and(|o| o.mass.inertia.is_some()) => {
+                    edits.set(&path, "physics:diagonalInertia", "float3", vec3f(DVec3::ZERO));
+                    let none = Value::Quatf(gf::quatf(0.0, 0.0, 0.0, 0.0));
+                    edits.set(&path, "physics:principalAxes", "quatf", none);
+                }
+                None => {}
+            }
         }
         self.shape(body, node, &path)?;
         self.body_paths.insert(body.node.clone(), path);
@@ -268,6 +296,8 @@ impl<'a> Writer<'a> {
         if self.before.get(&body.node) == Some(&body.shape) && !old.is_empty() {
             colliders = old.clone();
         } else {
+            // Below a surface there may be no other: what a new prim would say, the own one says as nearly as it can.
+            let is_surface = self.document.is_below_surface(node);
             let approximation = match &body.shape {
                 Shape::Auto {} | Shape::Mesh {} => Some("none"),
                 Shape::Hull {} => Some("convexHull"),
@@ -275,6 +305,10 @@ impl<'a> Writer<'a> {
                 Shape::Box { size: None } => Some("boundingCube"),
                 Shape::Sphere { radius: None } => Some("boundingSphere"),
                 Shape::Plane {} if kind == "Plane" => Some("none"),
+                Shape::Box { .. } if is_surface => Some("boundingCube"),
+                Shape::Sphere { .. } if is_surface => Some("boundingSphere"),
+                Shape::Plane {} | Shape::HeightField { .. } if is_surface => Some("none"),
+                _ if is_surface => Some("convexHull"),
                 _ => None,
             };
             match (approximation, has_mesh) {
@@ -290,6 +324,7 @@ impl<'a> Writer<'a> {
                     }
                     colliders.push(path.to_owned());
                 }
+                _ if is_surface => {}
                 _ => colliders = self.primitives(&body.shape, node, path),
             }
         }
@@ -441,6 +476,15 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// Lets go of the joints that the stage has and the set-up does not.
+    fn release(&mut self) {
+        for joint in &self.document.physics.joints {
+            if !self.joint_paths.contains(&Some(joint.path.clone())) {
+                self.edits.set(&joint.path, "physics:jointEnabled", "bool", Value::Bool(false));
+            }
+        }
+    }
+
     fn joint(&mut self, joint: &Joint) -> Result<(), Error> {
         let [a, b] = &joint.between;
         let is_world = |name: &str| name == "world" && !self.names.contains_key("world");
@@ -462,14 +506,24 @@ impl<'a> Writer<'a> {
             return Ok(());
         };
         let name = joint.name.clone().unwrap_or_else(|| format!("{a}_{b}"));
-        let mut own = self
+        let is_own = |j: &&JointFact| j.path == name || patch::joint_name(&j.path, j.patch.as_ref()) == name;
+        let old = self
             .document
             .physics
             .joints
             .iter()
-            .filter(|j| j.path == name || j.path.ends_with(&format!("/{name}")));
-        let old = own.next().map(|j| j.path.clone()).filter(|p| !self.joint_paths.contains(&Some(p.clone())));
+            .find(is_own)
+            .map(|j| j.path.clone())
+            .filter(|p| !self.joint_paths.contains(&Some(p.clone())));
         let path = old.unwrap_or_else(|| self.fresh(&name));
+        if let Some(fact) = self.document.physics.joints.iter().find(|j| j.path == path) {
+            for way in fact.bounds.keys() {
+                self.edits.unapply(&path, &format!("PhysicsLimitAPI:{way}"));
+            }
+            for drive in &fact.drives {
+                self.edits.unapply(&path, &format!("PhysicsDriveAPI:{}", drive.direction));
+            }
+        }
         self.joint_prim(joint, &path, ends, &frame, length, &described.value);
         self.joint_paths.push(Some(path));
         Ok(())
