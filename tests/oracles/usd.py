@@ -4,8 +4,8 @@ usage: python usd.py < request.json
 request: {"ask": "worlds", "file": F, "times": [...]}
            -> {"prims": {path: [[16 numbers] per time]}, "joints": {path of skeleton + joint: the same},
                "units": metersPerUnit, "z_up": bool}
-         {"ask": "validate", "file": F, "original": G or null}
-           -> {"fresh": ["validator: text", ...]}, the errors that F has and G has not
+         {"ask": "validate", "files": [F, ...], "original": G or null}
+           -> {"fresh": ["file: validator prim: text", ...]}, the errors that the files have and G has not
          {"ask": "changes", "file": F, "original": G}
            -> {"changed": [paths of attributes, relationships and prims whose values differ], "missing": [...]}
          {"ask": "joints", "file": F}
@@ -87,10 +87,12 @@ def errors(file):
 
 
 def validate(request):
-    own = errors(request["file"])
     accepted = {(n, s) for n, s, _ in errors(request["original"])} if request.get("original") else set()
-    fresh = [f"{name} {site}: {text}" for name, site, text in own if (name, site) not in accepted]
-    return {"fresh": fresh, "errors": len(own)}
+    fresh = []
+    for file in request["files"]:
+        own = errors(file)
+        fresh += [f"{file}: {name} {site}: {text}" for name, site, text in own if (name, site) not in accepted]
+    return {"fresh": fresh}
 
 
 def value_key(attribute):

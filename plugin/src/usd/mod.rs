@@ -65,6 +65,8 @@ struct PrimHome {
     stack: Stack,
     /// Nodes above its own that are part of it.
     helpers: usize,
+    /// Operations that those are.
+    outer: usize,
     node: usize,
     /// Whether it is inside an instance, where nothing can be written.
     is_proxy: bool,

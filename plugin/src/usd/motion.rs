@@ -27,8 +27,18 @@ pub(super) struct Moving {
     pub curves: Vec<(Property, Curve)>,
 }
 
-/// The nodes that operations make, outermost first; at least one. `true` when a shear had to be left out.
-pub(super) fn nodes(ops: &[Op], units: &Units, root: bool) -> Result<(Vec<Moving>, bool), CurveError> {
+/// The nodes that operations make.
+pub(super) struct Made {
+    /// Outermost first; at least one.
+    pub nodes: Vec<Moving>,
+    /// How many of the operations are not in the last of them.
+    pub outer: usize,
+    /// Whether a shear had to be left out.
+    pub is_lossy: bool,
+}
+
+/// Makes nodes of operations.
+pub(super) fn nodes(ops: &[Op], units: &Units, root: bool) -> Result<Made, CurveError> {
     let mut out = Vec::new();
     let mut left = ops;
     let mut lossy = false;
@@ -36,12 +46,12 @@ pub(super) fn nodes(ops: &[Op], units: &Units, root: bool) -> Result<(Vec<Moving
         let root = root && out.is_empty();
         if let Some(plain) = plain(left, units, root)? {
             out.push(plain);
-            return Ok((out, lossy));
+            return Ok(Made { nodes: out, outer: ops.len() - left.len(), is_lossy: lossy });
         }
         let times = times(left);
         if times.len() < 2 {
             out.push(still(&product(left, times.first().copied().unwrap_or(0.0)), units, root));
-            return Ok((out, lossy));
+            return Ok(Made { nodes: out, outer: ops.len() - left.len(), is_lossy: lossy });
         }
         // The longest beginning that is not sheared at any time.
         let square = |n: &usize| {
@@ -53,10 +63,10 @@ pub(super) fn nodes(ops: &[Op], units: &Units, root: bool) -> Result<(Vec<Moving
         lossy |= most.is_none() && times.iter().any(|t| decompose(left[0].matrix(*t)).is_none());
         let count = most.unwrap_or(1);
         out.push(sampled(&left[..count], units, root)?);
-        left = &left[count..];
-        if left.is_empty() {
-            return Ok((out, lossy));
+        if count == left.len() {
+            return Ok(Made { nodes: out, outer: ops.len() - left.len(), is_lossy: lossy });
         }
+        left = &left[count..];
     }
 }
 

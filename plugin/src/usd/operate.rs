@@ -17,9 +17,19 @@ const SAYS_IT: f64 = 1e-9;
 /// A transform to the parent at a time code, in the stage's units.
 pub(super) type Frame = (f64, DMat4);
 
-/// Writes the motion of a prim; the words of a warning where its operations were replaced.
-pub(super) fn write(prim: &str, stack: &Stack, frames: &[Frame], edits: &mut Edits) -> Option<String> {
+/// Writes the motion of a prim; the words of a warning where its operations were replaced. The frames are of what
+/// comes behind the first `outer` operations, which stay.
+pub(super) fn write(
+    prim: &str,
+    stack: &Stack,
+    outer: usize,
+    frames: &[Frame],
+    edits: &mut Edits,
+) -> Option<String> {
     edits.over(prim);
+    if outer > 0 {
+        return replace(prim, stack, outer, frames, edits);
+    }
     if let [op] = &stack.ops[..]
         && op.kind == Kind::Transform
         && !op.inverted
@@ -44,7 +54,7 @@ pub(super) fn write(prim: &str, stack: &Stack, frames: &[Frame], edits: &mut Edi
         }
         return None;
     }
-    replace(prim, stack, frames, edits)
+    replace(prim, stack, 0, frames, edits)
 }
 
 fn matrix(m: &DMat4) -> Value {
@@ -160,54 +170,46 @@ fn angles(order: [usize; 3], q: DQuat, last: Vec<f64>) -> Vec<f64> {
 }
 
 /// A new order: translate, orient, scale; or one matrix where the motion is sheared.
-fn replace(prim: &str, stack: &Stack, frames: &[Frame], edits: &mut Edits) -> Option<String> {
-    let mut order: Vec<&str> = if stack.resets { vec!["!resetXformStack!"] } else { Vec::new() };
+fn replace(
+    prim: &str,
+    stack: &Stack,
+    outer: usize,
+    frames: &[Frame],
+    edits: &mut Edits,
+) -> Option<String> {
+    let mut order: Vec<String> = if stack.resets { vec!["!resetXformStack!".into()] } else { Vec::new() };
+    let kept = |o: &Op| format!("{}{}", if o.inverted { "!invert!" } else { "" }, o.name);
+    order.extend(stack.ops[..outer].iter().map(kept));
+    // Beside operations that stay, the new ones have names of their own.
+    let suffix = if outer > 0 { ":sinew" } else { "" };
+    let names = ["translate", "orient", "scale", "transform"].map(|n| format!("xformOp:{n}{suffix}"));
     let parts: Option<Vec<_>> = frames.iter().map(|(t, m)| Some((*t, decompose(*m)?))).collect();
     let said = match parts {
         Some(parts) => {
-            order.extend(["xformOp:translate", "xformOp:orient", "xformOp:scale"]);
+            order.extend_from_slice(&names[..3]);
             let mut turns: Vec<f64> = parts.iter().flat_map(|(_, c)| c.rotation.to_array()).collect();
             sinew_core::curve::make_continuous(&mut turns);
-            let all =
-                |f: &dyn Fn(usize) -> Value| parts.iter().enumerate().map(|(i, p)| (p.0, f(i))).collect();
-            edits.set_samples(
-                prim,
-                order[order.len() - 3],
-                "double3",
-                all(&|i| triple(&parts[i].1.translation.to_array())),
-            );
-            edits.set_samples(
-                prim,
-                "xformOp:orient",
-                "quatd",
-                all(&|i| value(Kind::Orient, &turns[4 * i..4 * i + 4])),
-            );
-            edits.set_samples(
-                prim,
-                "xformOp:scale",
-                "double3",
-                all(&|i| triple(&parts[i].1.scale.to_array())),
-            );
+            let all = |f: &dyn Fn(usize) -> Value| parts.iter().enumerate().map(|(i, p)| (p.0, f(i))).collect();
+            edits.set_samples(prim, &names[0], "double3", all(&|i| triple(&parts[i].1.translation.to_array())));
+            edits.set_samples(prim, &names[1], "quatd", all(&|i| value(Kind::Orient, &turns[4 * i..4 * i + 4])));
+            edits.set_samples(prim, &names[2], "double3", all(&|i| triple(&parts[i].1.scale.to_array())));
             "translate, orient, scale"
         }
         None => {
-            order.push("xformOp:transform");
-            edits.set_samples(
-                prim,
-                "xformOp:transform",
-                "matrix4d",
-                frames.iter().map(|(t, m)| (*t, matrix(m))).collect(),
-            );
+            order.push(names[3].clone());
+            let samples = frames.iter().map(|(t, m)| (*t, matrix(m))).collect();
+            edits.set_samples(prim, &names[3], "matrix4d", samples);
             "one matrix"
         }
     };
-    let tokens: Vec<openusd::tf::Token> = order.iter().map(|o| (*o).into()).collect();
+    let tokens: Vec<openusd::tf::Token> = order.iter().map(|o| o.as_str().into()).collect();
     edits.set_uniform(prim, "xformOpOrder", "token[]", Value::TokenVec(tokens));
     let is_simple = |o: &Op| {
         !o.inverted && matches!(o.name.as_str(), "xformOp:translate" | "xformOp:orient" | "xformOp:scale")
     };
-    (!stack.ops.iter().all(is_simple)).then(|| {
-        let names: Vec<&str> = stack.ops.iter().map(|o| o.name.as_str()).collect();
+    let replaced = &stack.ops[outer..];
+    (outer > 0 || !replaced.iter().all(is_simple)).then(|| {
+        let names: Vec<&str> = replaced.iter().map(|o| o.name.as_str()).collect();
         format!(
             "<{prim}>: its operations ({}) cannot say the motion; the new layer has {said} instead",
             names.join(", ")

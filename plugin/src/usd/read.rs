@@ -4,7 +4,7 @@
 //! every joint of a skeleton. Materials, physics prims, animations and settings are not. A prim is called by its own name where
 //! that is the only one of it, else by its path; a joint likewise, its path being that of its skeleton and its own.
 
-use super::motion::{self, Moving};
+use super::motion::{self, Made, Moving};
 use super::stage::{Opened, said};
 use super::units::Units;
 use super::xform;
@@ -126,8 +126,8 @@ impl Builder {
         let parent = prim.path().strict_ancestors().find_map(|p| self.node_of.get(p.as_str()).copied());
         let parent = if stack.resets { None } else { parent };
         let made = motion::nodes(&stack.ops, &self.read.units, parent.is_none());
-        let (nodes, lossy) = made.map_err(|e| Error::input(e.to_string()).at(&place))?;
-        if lossy {
+        let Made { nodes, outer, is_lossy } = made.map_err(|e| Error::input(e.to_string()).at(&place))?;
+        if is_lossy {
             self.read.warnings.push(format!(
                 "{place}: its matrix is sheared and moves, which no curve can say; the shear is left out"
             ));
@@ -152,6 +152,7 @@ impl Builder {
             kind: kind.clone(),
             stack,
             helpers,
+            outer,
             node,
             is_proxy,
         });

@@ -10,7 +10,7 @@ use super::stage::{self, Opened, said};
 use super::{Document, Home};
 use crate::error::Error;
 use crate::files::Staging;
-use glam::{DAffine3, DMat4};
+use glam::DMat4;
 use openusd::gf;
 use openusd::sdf::{self, AbstractData, Value};
 use sinew_core::curve::Segments;
@@ -237,15 +237,15 @@ impl Document {
             pose.evaluate(time);
             for (frames, &i) in frames.iter_mut().zip(&prims) {
                 let home = &self.prims[i];
-                let chain = std::iter::successors(Some(home.node), |&n| self.scene.nodes[n].parent);
-                let parts = chain.take(home.helpers + 1).map(|n| pose.local(n).affine());
-                let local = parts.fold(DAffine3::IDENTITY, |inner, outer| outer * inner);
-                let root = self.is_root(home.node, home.helpers);
+                // Of a prim of several nodes only the last one moves otherwise.
+                let local = pose.local(home.node).affine();
+                let root = self.scene.nodes[home.node].parent.is_none();
                 frames.push((self.units.code(time), DMat4::from(self.units.affine_back(&local, root))));
             }
         }
         for (frames, &i) in frames.iter().zip(&prims) {
-            warnings.extend(operate::write(&self.prims[i].path, &self.prims[i].stack, frames, edits));
+            let home = &self.prims[i];
+            warnings.extend(operate::write(&home.path, &home.stack, home.outer, frames, edits));
         }
         let skeletons: BTreeSet<usize> = nodes
             .iter()
@@ -269,15 +269,6 @@ impl Document {
         all.sort_by(f64::total_cmp);
         all.dedup_by(|a, b| (*a - *b).abs() * self.units.rate < 1e-6);
         all
-    }
-
-    /// Whether a prim's outermost node has no parent.
-    fn is_root(&self, node: usize, helpers: usize) -> bool {
-        let mut at = node;
-        for _ in 0..helpers {
-            at = self.scene.nodes[at].parent.unwrap_or(at);
-        }
-        self.scene.nodes[at].parent.is_none()
     }
 
     /// Writes the shapes of a soft body as points.

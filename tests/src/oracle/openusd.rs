@@ -29,9 +29,10 @@ pub fn ask(request: &Value) -> Result<Value, String> {
     serde_json::from_str(&done.stdout).map_err(|e| format!("OpenUSD answered {e}: {}", done.stdout))
 }
 
-/// Errors of validation that `file` has and `original` has not.
-pub fn fresh_errors(file: &Path, original: Option<&Path>) -> Result<Vec<String>, String> {
-    let answer = ask(&json!({ "ask": "validate", "file": file, "original": original }))?;
+/// Errors of validation that the files have and `original` has not.
+pub fn fresh_errors<P: AsRef<Path>>(files: &[P], original: Option<&Path>) -> Result<Vec<String>, String> {
+    let files: Vec<&Path> = files.iter().map(AsRef::as_ref).collect();
+    let answer = ask(&json!({ "ask": "validate", "files": files, "original": original }))?;
     serde_json::from_value(answer["fresh"].clone()).map_err(|e| e.to_string())
 }
 

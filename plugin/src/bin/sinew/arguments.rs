@@ -152,10 +152,10 @@ pub struct Setup {
     /// Overwrite a set-up that is there.
     #[arg(long)]
     pub force: bool,
-    /// Write the scene itself, with its set-up as physics in it: .gltf or .glb.
-    #[arg(long, value_name = "FILE", requires = "scene", conflicts_with_all = ["output", "force"])]
+    /// Write the scene itself, with its set-up as physics in it; the ending says the format. USD from USD is a layer.
+    #[arg(long, visible_alias = "to-usd", value_name = "FILE", requires = "scene", conflicts_with_all = ["output", "force"])]
     pub into: Option<PathBuf>,
-    /// The extensions that it is written as.
+    /// The extensions that it is written as in glTF.
     #[arg(long, value_name = "FAMILY", default_value = "khr", requires = "into")]
     pub physics: Physics,
     /// The set-up to write [default: NAME.sinew.json beside the scene, else the physics in it, else automatic].

@@ -5,12 +5,15 @@ use super::facts::{DriveFact, JointFact};
 use crate::gltf::physics::{Drive, Limits, Nearest, Way, main_axis, nearest};
 use glam::{DQuat, DVec3};
 use sinew_core::scene::Placement;
-use sinew_core::setup::{Joint, JointFrame, Swing};
+use sinew_core::setup::{Between, Joint, JointFrame, Keyable, Keys, Swing};
 use std::collections::HashMap;
 use std::f64::consts::PI;
 
 /// One-sided slides end this far away, m: farther than anything in a scene, and still a number in JSON.
 const FAR: f64 = 1e6;
+
+/// Longer than any shot, s.
+const FOREVER: f64 = 1e5;
 
 /// Directions of limits and drives.
 const WAYS: [(&str, bool, usize); 6] = [
@@ -60,6 +63,7 @@ impl Maker<'_> {
         let drives: Vec<Drive> = fact.drives.iter().filter_map(|d| self.drive(fact, d)).collect();
         let (found, notes) = nearest(&limits, &drives);
         let mut found = found?;
+        self.turn_on(fact, &mut found);
         let frames = self.frames(fact, &found, ends);
         let tilt =
             tilt(&limits, found.axis).filter(|_| found.swing_deg.as_ref().is_some_and(|s| s.cone.is_some()));
@@ -202,6 +206,22 @@ impl Maker<'_> {
         }
     }
 
+    /// Gives what is driven by velocity a rest that runs ahead of it, which its damping keeps up with.
+    fn turn_on(&mut self, fact: &JointFact, joint: &mut Nearest) {
+        for drive in fact.drives.iter().filter(|d| d.velocity != 0.0 && d.stiffness == 0.0 && !d.by_acceleration) {
+            let way = WAYS.iter().find(|w| w.0 == drive.direction);
+            let (is_linear, axis) = way.map_or((drive.direction == "linear", fact.axis), |w| (w.1, w.2));
+            let of = if is_linear { &mut joint.slide } else { &mut joint.turn_deg };
+            let Some(direction) = of.as_mut().filter(|_| axis == joint.axis) else {
+                self.note("drives by velocity of what the kind has no field for are left out", &fact.path);
+                continue;
+            };
+            let velocity = drive.velocity * if is_linear { self.document.units.metres } else { 1.0 };
+            let keys = vec![[self.start, 0.0], [self.start + FOREVER, velocity * FOREVER]];
+            direction.rest = Some(Keyable::Keys(Keys { keys, between: Between::Linear }));
+        }
+    }
+
     /// A drive in newtons, metres and radians.
     fn drive(&mut self, joint: &JointFact, fact: &DriveFact) -> Option<Drive> {
         let (is_linear, axis) = match fact.direction.as_str() {
@@ -219,11 +239,7 @@ impl Maker<'_> {
             self.note("drives by acceleration are left out: springs are in newtons", &joint.path);
             return None;
         }
-        if fact.velocity != 0.0 && fact.stiffness == 0.0 {
-            self.note("drives by velocity are left out: key `rest` instead", &joint.path);
-            return None;
-        }
-        if fact.velocity != 0.0 {
+        if fact.velocity != 0.0 && fact.stiffness > 0.0 {
             self.note("targetVelocity of drives is left out: they pull to their targetPosition", &joint.path);
         }
         if fact.stiffness == 0.0 && fact.damping == 0.0 {

@@ -91,7 +91,7 @@ impl Document {
         let null = serde_json::Value::Null;
         let reader = Reader::new(&null, scene, pose, |node| is_body.contains(&node));
         let keyed = chosen.map(|c| c.keyed()).unwrap_or_default();
-        let mut maker = Maker { document: self, facts, reader, keyed };
+        let mut maker = Maker { document: self, facts, reader, keyed, start };
         maker.world(&mut setup);
         maker.bodies(&mut setup);
         if setup.bodies.is_empty() && !lists {
@@ -114,6 +114,8 @@ struct Maker<'a> {
     facts: &'a Facts,
     reader: Reader<'a>,
     keyed: HashSet<(usize, Property)>,
+    /// Time of the first frame, s.
+    start: f64,
 }
 
 impl Maker<'_> {
