@@ -170,13 +170,7 @@ fn angles(order: [usize; 3], q: DQuat, last: Vec<f64>) -> Vec<f64> {
 }
 
 /// A new order: translate, orient, scale; or one matrix where the motion is sheared.
-fn replace(
-    prim: &str,
-    stack: &Stack,
-    outer: usize,
-    frames: &[Frame],
-    edits: &mut Edits,
-) -> Option<String> {
+fn replace(prim: &str, stack: &Stack, outer: usize, frames: &[Frame], edits: &mut Edits) -> Option<String> {
     let mut order: Vec<String> = if stack.resets { vec!["!resetXformStack!".into()] } else { Vec::new() };
     let kept = |o: &Op| format!("{}{}", if o.inverted { "!invert!" } else { "" }, o.name);
     order.extend(stack.ops[..outer].iter().map(kept));
@@ -189,9 +183,20 @@ fn replace(
             order.extend_from_slice(&names[..3]);
             let mut turns: Vec<f64> = parts.iter().flat_map(|(_, c)| c.rotation.to_array()).collect();
             sinew_core::curve::make_continuous(&mut turns);
-            let all = |f: &dyn Fn(usize) -> Value| parts.iter().enumerate().map(|(i, p)| (p.0, f(i))).collect();
-            edits.set_samples(prim, &names[0], "double3", all(&|i| triple(&parts[i].1.translation.to_array())));
-            edits.set_samples(prim, &names[1], "quatd", all(&|i| value(Kind::Orient, &turns[4 * i..4 * i + 4])));
+            let all =
+                |f: &dyn Fn(usize) -> Value| parts.iter().enumerate().map(|(i, p)| (p.0, f(i))).collect();
+            edits.set_samples(
+                prim,
+                &names[0],
+                "double3",
+                all(&|i| triple(&parts[i].1.translation.to_array())),
+            );
+            edits.set_samples(
+                prim,
+                &names[1],
+                "quatd",
+                all(&|i| value(Kind::Orient, &turns[4 * i..4 * i + 4])),
+            );
             edits.set_samples(prim, &names[2], "double3", all(&|i| triple(&parts[i].1.scale.to_array())));
             "translate, orient, scale"
         }

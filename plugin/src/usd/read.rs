@@ -12,7 +12,7 @@ use super::{Home, PrimHome, SkeletonHome, camera, mesh, skel};
 use crate::document::Camera;
 use crate::error::Error;
 use openusd::sdf;
-use openusd::usd::{Prim, PrimPredicate};
+use openusd::usd::Prim;
 use sinew_core::scene::{Channel, Clip, Node, Scene};
 use std::collections::HashMap;
 
@@ -28,9 +28,6 @@ const APART: [&str; 9] = [
     "Backdrop",
     "SpatialAudio",
 ];
-
-/// More prims than this are no scene that curves are made for.
-const MOST_PRIMS: usize = 2_000_000;
 
 /// What was read.
 pub(super) struct Read {
@@ -71,41 +68,26 @@ pub(super) fn read(opened: &Opened, name: &str) -> Result<Read, Error> {
     };
     let mut builder =
         Builder { read, node_of: HashMap::new(), full: Vec::new(), short: Vec::new(), channels: Vec::new() };
-    for path in paths(opened)? {
-        builder.prim(&opened.stage.prim(&path).map_err(|e| Error::input(said(&e)))?)?;
+    for prim in placed(opened)? {
+        builder.prim(&prim)?;
     }
     skel::bind(opened, &mut builder)?;
     Ok(builder.finish(name))
 }
 
-/// Paths of the prims that have a place, parents first.
-fn paths(opened: &Opened) -> Result<Vec<sdf::Path>, Error> {
-    let mut paths = Vec::new();
-    let mut count = 0_usize;
-    let walked = opened.stage.traverse(PrimPredicate::DEFAULT_PROXIES, |path| {
-        count += 1;
-        if count <= MOST_PRIMS {
-            paths.push(path.clone());
-        }
-    });
-    walked.map_err(|e| Error::input(said(&e)))?;
-    if count > MOST_PRIMS {
-        return Err(Error::input(format!(
-            "{count} prims are more than a scene for curves has; leave some out"
-        )));
-    }
+/// The prims that have a place, parents first.
+fn placed(opened: &Opened) -> Result<Vec<Prim>, Error> {
     let mut apart: Option<sdf::Path> = None;
-    let mut found = Vec::with_capacity(paths.len());
-    for path in paths {
-        if apart.as_ref().is_some_and(|a| path.has_prefix(a)) {
+    let mut found = Vec::new();
+    for prim in opened.prims()? {
+        if apart.as_ref().is_some_and(|a| prim.path().has_prefix(a)) {
             continue;
         }
-        let prim = opened.stage.prim(&path).map_err(|e| Error::input(said(&e)))?;
         let kind = type_of(&prim)?;
         if APART.contains(&kind.as_str()) || kind.starts_with("Render") {
-            apart = Some(path);
+            apart = Some(prim.path().clone());
         } else if !kind.starts_with("Physics") {
-            found.push(path);
+            found.push(prim);
         }
     }
     Ok(found)

@@ -9,16 +9,17 @@ use super::guard;
 use crate::error::Error;
 use crate::gltf::ReadOptions;
 use openusd::ar::{self, Resolver};
-use openusd::usd::Stage;
+use openusd::sdf;
+use openusd::usd::{Prim, PrimPredicate, Stage};
 use std::borrow::Cow;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 /// Stack of the thread that reads, bytes: deep enough for what [`guard`] lets through. Only what is used is touched.
-const STACK: usize = 256 << 20;
+const STACK: usize = 128 << 20;
 
 /// Runs `work` on a thread with a deep stack; a panic in it is an error about the file.
 pub(super) fn apart<T: Send>(file: &str, work: impl FnOnce() -> Result<T, Error> + Send) -> Result<T, Error> {
@@ -39,31 +40,72 @@ pub(super) fn apart<T: Send>(file: &str, work: impl FnOnce() -> Result<T, Error>
     }
 }
 
-/// A stage, and what its resolver refused.
+/// A stage, and what its resolver met.
 pub(super) struct Opened {
     pub stage: Stage,
-    refused: Rc<RefCell<Vec<String>>>,
+    met: Rc<Met>,
 }
+
+/// What a resolver met.
+#[derive(Default)]
+struct Met {
+    /// Why assets were refused.
+    refused: RefCell<Vec<String>>,
+    /// Bytes of all that was opened.
+    bytes: Cell<u64>,
+}
+
+/// Prims that a stage may have however small its files: references multiply what they hold.
+const MOST_PRIMS: u64 = 10_000;
+
+/// And one more for so many bytes: a fifth of what text needs for one, since assets are used again and again.
+const BYTES_PER_PRIM: u64 = 2;
 
 /// Opens a stage. `path` must be absolute and its links resolved.
 pub(super) fn open(path: &Path, options: &ReadOptions) -> Result<Opened, Error> {
     guard::check(path)?;
-    let refused = Rc::new(RefCell::new(Vec::new()));
-    let resolver = Fenced::new(path, options, refused.clone())?;
+    let met = Rc::new(Met::default());
+    let resolver = Fenced::new(path, options, met.clone())?;
     let name = path.to_str().ok_or_else(|| Error::input("its name is not Unicode; rename it"))?;
     let opened = Stage::builder().resolver(resolver).open(name);
     // A refusal explains whatever else went wrong.
-    if let Some(why) = refused.borrow().first() {
+    if let Some(why) = met.refused.borrow().first() {
         return Err(Error::input(why.clone()));
     }
     let stage = opened.map_err(|e| Error::input(said(&e)))?;
-    Ok(Opened { stage, refused })
+    Ok(Opened { stage, met })
 }
 
 impl Opened {
+    /// Every prim that is active, loaded, defined and not abstract, parents first, those inside instances too. Fails when
+    /// there are more than the files can have meant: references of references grow without bounds.
+    pub fn prims(&self) -> Result<Vec<Prim>, Error> {
+        let bad = |e: &dyn std::error::Error| Error::input(said(e));
+        let most = MOST_PRIMS + self.met.bytes.get() / BYTES_PER_PRIM;
+        let mut found = Vec::new();
+        let root = self.stage.prim(sdf::Path::abs_root()).map_err(|e| bad(&e))?;
+        let mut stack = root.children().map_err(|e| bad(&e))?;
+        stack.reverse();
+        while let Some(prim) = stack.pop() {
+            let matches = self.stage.prim_matches(prim.path(), PrimPredicate::DEFAULT_PROXIES);
+            if !matches.map_err(|e| bad(&e))? {
+                continue;
+            }
+            if found.len() as u64 >= most {
+                let what = format!(
+                    "there are more than {most} prims, out of proportion to its files; are references repeated? Flatten the stage if that is meant"
+                );
+                return Err(Error::input(what).at(&format!("<{}>", prim.path().as_str())));
+            }
+            stack.extend(prim.children().map_err(|e| bad(&e))?.into_iter().rev());
+            found.push(prim);
+        }
+        Ok(found)
+    }
+
     /// Fails when anything outside the folders was asked for since; else what did not compose, as warnings.
     pub fn remarks(&self) -> Result<Vec<String>, Error> {
-        if let Some(why) = self.refused.borrow().first() {
+        if let Some(why) = self.met.refused.borrow().first() {
             return Err(Error::input(why.clone()));
         }
         let all = self.stage.composition_errors();
@@ -92,11 +134,11 @@ pub(super) fn said(error: &dyn std::error::Error) -> String {
 struct Fenced {
     inner: ar::DefaultResolver,
     folders: Vec<PathBuf>,
-    refused: Rc<RefCell<Vec<String>>>,
+    met: Rc<Met>,
 }
 
 impl Fenced {
-    fn new(path: &Path, options: &ReadOptions, refused: Rc<RefCell<Vec<String>>>) -> Result<Fenced, Error> {
+    fn new(path: &Path, options: &ReadOptions, met: Rc<Met>) -> Result<Fenced, Error> {
         let mut folders = vec![path.parent().unwrap_or(Path::new("/")).to_path_buf()];
         let mut search = Vec::new();
         if let Some(root) = &options.asset_root {
@@ -106,7 +148,7 @@ impl Fenced {
             search.push(root.clone());
             folders.push(root);
         }
-        Ok(Fenced { inner: ar::DefaultResolver::with_search_paths(search), folders, refused })
+        Ok(Fenced { inner: ar::DefaultResolver::with_search_paths(search), folders, met })
     }
 
     /// Whether a resolved path may be opened; a refusal is noted.
@@ -115,7 +157,7 @@ impl Fenced {
         let outer =
             ar::split_package_relative_path_outer(&text).map_or(text.to_string(), |(package, _)| package);
         let refuse = |why: String| {
-            let mut refused = self.refused.borrow_mut();
+            let mut refused = self.met.refused.borrow_mut();
             if !refused.contains(&why) {
                 refused.push(why);
             }
@@ -164,7 +206,9 @@ impl Resolver for Fenced {
         if !self.permits(&resolved_path.to_string_lossy(), resolved_path) {
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, "outside the scene's folder"));
         }
-        self.inner.open_asset(resolved_path)
+        let asset = self.inner.open_asset(resolved_path)?;
+        self.met.bytes.set(self.met.bytes.get().saturating_add(asset.size()?));
+        Ok(asset)
     }
 
     fn is_context_dependent_path(&self, asset_path: &str) -> bool {

@@ -173,7 +173,8 @@ fn one_scene_moves_alike_in_every_format_unit_and_axis() {
         println!("  {name}: off by {off:.1e} m with the same set-up");
         assert!(off < 1e-9, "{name}: off by {off:.1e}");
         // And by what the file itself says of physics, where that is USD's own: Khronos' has no gravity.
-        if name != "and-back.usda" && file.extension().is_some_and(|e| e.to_string_lossy().starts_with("usd")) {
+        if name != "and-back.usda" && file.extension().is_some_and(|e| e.to_string_lossy().starts_with("usd"))
+        {
             let own = document.physics(None).unwrap().unwrap().setup;
             let off = apart(&exact, &motion(document.scene(), &own));
             assert!(off < 1e-9, "{name}: off by {off:.1e} with its own physics");
@@ -190,11 +191,14 @@ fn scenes_apart(a: &Scene, b: &Scene, times: &[f64]) -> Result<f64, String> {
         poses.iter_mut().for_each(|p| p.evaluate(time));
         for (i, node) in a.nodes.iter().enumerate().filter(|(_, n)| !n.name.is_empty()) {
             let name = plain(node.name.rsplit('/').next().unwrap_or_default());
-            let same = |n: &sinew_core::scene::Node| plain(n.name.rsplit('/').next().unwrap_or_default()) == name;
+            let same =
+                |n: &sinew_core::scene::Node| plain(n.name.rsplit('/').next().unwrap_or_default()) == name;
             if a.nodes.iter().filter(|n| same(n)).count() > 1 {
                 continue;
             }
-            let Some(j) = b.nodes.iter().position(same) else { return Err(format!("\"{}\" is gone", node.name)) };
+            let Some(j) = b.nodes.iter().position(same) else {
+                return Err(format!("\"{}\" is gone", node.name));
+            };
             let (p, q) = (poses[0].world(i).translation, poses[1].world(j).translation);
             size = size.max(p.length());
             worst = worst.max((p - q).length());
@@ -222,21 +226,29 @@ fn gltf_samples_become_usd_that_plays_alike_and_has_no_faults() {
         let usd = Document::open(&out, &ReadOptions::default()).map_err(|e| e.to_string())?;
         // At keys: between them glTF may bend, and USD runs straight.
         let scene = document.scene();
-        let keys = scene.clips.last().map(|c| c.channels.iter().flat_map(|c| c.curve.times().to_vec()).collect());
+        let keys =
+            scene.clips.last().map(|c| c.channels.iter().flat_map(|c| c.curve.times().to_vec()).collect());
         let mut times: Vec<f64> = keys.unwrap_or_else(|| vec![0.0]);
         times.truncate(40);
         let off = scenes_apart(scene, usd.scene(), &times)?;
         if !(off < 1e-4) {
             return Err(format!("off by {off:.1e}"));
         }
-        let skinned = |n: &&sinew_core::scene::Node| n.skin.is_some() && n.mesh.is_some_and(|m| !scene.meshes[m].influences.is_empty());
+        let skinned = |n: &&sinew_core::scene::Node| {
+            n.skin.is_some() && n.mesh.is_some_and(|m| !scene.meshes[m].influences.is_empty())
+        };
         if usd.scene().skins.len() < scene.nodes.iter().filter(skinned).count().min(1) {
             return Err("the skin is lost".into());
         }
         Ok(format!("off by {off:.1e}, {} remarks", said.len()))
     });
     let fresh = openusd::fresh_errors(&written, None).unwrap();
-    assert!(fresh.is_empty(), "{} errors, the first of them {}", fresh.len(), fresh[..fresh.len().min(5)].join("\n"));
+    assert!(
+        fresh.is_empty(),
+        "{} errors, the first of them {}",
+        fresh.len(),
+        fresh[..fresh.len().min(5)].join("\n")
+    );
 }
 
 #[test]
@@ -286,9 +298,12 @@ fn a_bake_from_gltf_to_usd_is_the_baked_clip() {
     let usd = open(&out);
     let clip = usd.scene().clips.first().expect("it moves");
     let (_, end) = clip.range().unwrap();
-    assert!((end - (report.first_frame + report.frames as f64 - 1.0) / report.frames_per_second).abs() < 1e-6);
+    assert!(
+        (end - (report.first_frame + report.frames as f64 - 1.0) / report.frames_per_second).abs() < 1e-6
+    );
     let glb = folder.path().join("stack.glb");
-    let request = BakeRequest { scene, output: Some(glb.clone()), every_frame: true, ..BakeRequest::default() };
+    let request =
+        BakeRequest { scene, output: Some(glb.clone()), every_frame: true, ..BakeRequest::default() };
     bake_file(&request, &mut |_| true).unwrap();
     let gltf = open(&glb);
     let times: Vec<f64> = (0..report.frames).map(|f| f as f64 / report.frames_per_second).collect();

@@ -245,7 +245,12 @@ fn set_ups_survive_usd_physics_whole() {
     }
     if openusd::is_installed() {
         let fresh = openusd::fresh_errors(&written, None).unwrap();
-        assert!(fresh.is_empty(), "{} errors, the first of them {}", fresh.len(), fresh[..fresh.len().min(5)].join("\n"));
+        assert!(
+            fresh.is_empty(),
+            "{} errors, the first of them {}",
+            fresh.len(),
+            fresh[..fresh.len().min(5)].join("\n")
+        );
     }
 }
 

@@ -5,7 +5,9 @@ use glam::DVec3;
 use serde_json::{Value, json};
 use sinew_core::scene::Pose;
 use sinew_plugin::gltf::ReadOptions;
-use sinew_plugin::job::{AssembleRequest, BakeRequest, Report, SetupSource, assemble_file, bake_file, load_setup};
+use sinew_plugin::job::{
+    AssembleRequest, BakeRequest, Report, SetupSource, assemble_file, bake_file, load_setup,
+};
 use sinew_plugin::usd::Document;
 use sinew_tests::oracle::openusd;
 use sinew_tests::program::Program;
@@ -116,7 +118,8 @@ fn every_way_to_write_gives_the_same_motion() {
             }
         }
         if file.extension().is_some_and(|e| e != "usdz") {
-            let own = folder.path().join(format!("{stem}-own.{}", file.extension().unwrap().to_string_lossy()));
+            let own =
+                folder.path().join(format!("{stem}-own.{}", file.extension().unwrap().to_string_lossy()));
             std::fs::copy(file, &own).unwrap();
             bake(&own, Some(&own), |r| {
                 frames(r);
@@ -213,7 +216,11 @@ fn a_prim_keeps_its_operations_where_these_can_say_the_motion() {
     assert_eq!(of("Pivoted"), ["xformOp:rotateZYX", "xformOp:translate"]);
     assert_eq!(of("Matrix"), ["xformOp:transform"]);
     assert!(of("Angles").contains(&"xformOpOrder".to_string()), "{changed:?}");
-    assert!(report.warnings.iter().any(|w| w.contains("/W/Angles") && w.contains("translate, orient, scale")), "{:?}", report.warnings);
+    assert!(
+        report.warnings.iter().any(|w| w.contains("/W/Angles") && w.contains("translate, orient, scale")),
+        "{:?}",
+        report.warnings
+    );
     assert!(openusd::fresh_errors(&[&output], Some(&file)).unwrap().is_empty());
     let codes: Vec<f64> = (1..=40).map(f64::from).collect();
     let (worst, place, _) = worlds::deviation(&output, &codes).unwrap();
@@ -221,7 +228,12 @@ fn a_prim_keeps_its_operations_where_these_can_say_the_motion() {
     // Angles go on past a full turn, as they were keyed.
     let request = json!({ "ask": "values", "file": output, "attributes": ["/W/Pivoted.xformOp:rotateZYX"], "times": codes });
     let answer = openusd::ask(&request).unwrap();
-    let turns: Vec<f64> = answer["/W/Pivoted.xformOp:rotateZYX"].as_array().unwrap().iter().map(|v| v[0].as_f64().unwrap()).collect();
+    let turns: Vec<f64> = answer["/W/Pivoted.xformOp:rotateZYX"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|v| v[0].as_f64().unwrap())
+        .collect();
     assert!(turns.windows(2).all(|w| (w[1] - w[0]).abs() < 60.0) && turns[39] > 330.0, "{turns:?}");
 }
 
@@ -230,7 +242,9 @@ fn prims_are_named_in_set_ups_by_path_or_by_a_name_that_only_they_have() {
     let folder = scratch::folder("usd-names");
     let file = folder.path().join("shot.usda");
     std::fs::write(&file, OPERATIONS.replace("def Cube \"Angles\"", "def Cube \"W\"")).unwrap();
-    for (name, works) in [("Pivoted", true), ("/W/Pivoted", true), ("/W/W", true), ("W", false), ("/W/Nobody", false)] {
+    for (name, works) in
+        [("Pivoted", true), ("/W/Pivoted", true), ("/W/W", true), ("W", false), ("/W/Nobody", false)]
+    {
         let setup = folder.path().join("setup.json");
         std::fs::write(&setup, json!({ "sinew": 1, "bodies": [{ "node": name }] }).to_string()).unwrap();
         let request = BakeRequest {
@@ -260,13 +274,26 @@ fn the_command_bakes_inspects_sets_up_and_assembles_usd_as_it_does_gltf() {
     assert!(run(&["inspect", "bar.usda"]).contains("physics of the scene"));
     run(&["bake", "bar.usda", "--frames", "0", "200"]);
     assert!(folder.path().join("bar.sinew.usda").is_file());
-    let told: Value = serde_json::from_str(&run(&["bake", "bar.usda", "--frames", "0", "200", "--flatten", "-o", "flat.usdc", "--json"])).unwrap();
+    let told: Value = serde_json::from_str(&run(&[
+        "bake",
+        "bar.usda",
+        "--frames",
+        "0",
+        "200",
+        "--flatten",
+        "-o",
+        "flat.usdc",
+        "--json",
+    ]))
+    .unwrap();
     assert_eq!(told["status"], "done");
     assert!(!std::fs::read(folder.path().join("flat.usdc")).unwrap().windows(8).any(|w| w == b"bar.usda"));
     run(&["setup", "bar.usda"]);
     assert!(std::fs::read_to_string(folder.path().join("bar.sinew.json")).unwrap().contains("joint_1"));
     run(&["setup", "bar.usda", "--to-usd", "physics.usda"]);
-    assert!(std::fs::read_to_string(folder.path().join("physics.usda")).unwrap().contains("PhysicsRigidBodyAPI"));
+    assert!(
+        std::fs::read_to_string(folder.path().join("physics.usda")).unwrap().contains("PhysicsRigidBodyAPI")
+    );
     run(&["bake", "physics.usda", "--frames", "0", "200", "-o", "again.usda"]);
     run(&["assemble", "bar.usda", "--pose", "-o", "posed.usda"]);
     run(&["bake", "bar.usda", "--in-place", "--frames", "0", "200"]);
@@ -309,7 +336,10 @@ fn an_assembled_pose_is_an_over_with_a_new_place() {
         ..AssembleRequest::default()
     };
     let report = assemble_file(&request, &mut |_| true).unwrap();
-    let most = report.joints.iter().fold((0.0_f64, 0.0_f64), |m, j| (m.0.max(j.opening_before), m.1.max(j.max_opening)));
+    let most = report
+        .joints
+        .iter()
+        .fold((0.0_f64, 0.0_f64), |m, j| (m.0.max(j.opening_before), m.1.max(j.max_opening)));
     assert!(most.0 > 0.005 && most.1 < 1e-8, "{most:?}");
     let document = Document::open(&folder.path().join("out.usda"), &ReadOptions::default()).unwrap();
     assert!(document.scene().clips.is_empty());

@@ -9,7 +9,7 @@ use crate::usd::read::{Read, type_of};
 use crate::usd::stage::{Opened, said};
 use crate::usd::value::{finite, holds, loose, targets, word, words};
 use glam::{DQuat, DVec3};
-use openusd::usd::{Prim, PrimPredicate};
+use openusd::usd::Prim;
 use std::collections::HashMap;
 
 /// Forces beyond this mean "without end": some programs write the largest float for it.
@@ -129,11 +129,7 @@ impl Facts {
     pub fn read(opened: &Opened, read: &Read) -> Result<Facts, Error> {
         let mut facts = Facts::default();
         let nodes: HashMap<&str, usize> = read.prims.iter().map(|p| (p.path.as_str(), p.node)).collect();
-        let mut paths = Vec::new();
-        let walked = opened.stage.traverse(PrimPredicate::DEFAULT_PROXIES, |p| paths.push(p.clone()));
-        walked.map_err(|e| Error::input(said(&e)))?;
-        for path in paths {
-            let prim = opened.stage.prim(&path).map_err(|e| Error::input(said(&e)))?;
+        for prim in opened.prims()? {
             facts.prim(&prim, &nodes)?;
         }
         Ok(facts)

@@ -208,7 +208,9 @@ impl Maker<'_> {
 
     /// Gives what is driven by velocity a rest that runs ahead of it, which its damping keeps up with.
     fn turn_on(&mut self, fact: &JointFact, joint: &mut Nearest) {
-        for drive in fact.drives.iter().filter(|d| d.velocity != 0.0 && d.stiffness == 0.0 && !d.by_acceleration) {
+        for drive in
+            fact.drives.iter().filter(|d| d.velocity != 0.0 && d.stiffness == 0.0 && !d.by_acceleration)
+        {
             let way = WAYS.iter().find(|w| w.0 == drive.direction);
             let (is_linear, axis) = way.map_or((drive.direction == "linear", fact.axis), |w| (w.1, w.2));
             let of = if is_linear { &mut joint.slide } else { &mut joint.turn_deg };
