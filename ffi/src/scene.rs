@@ -68,6 +68,14 @@ impl Scene {
         matches!(&self.source, Source::Document(document) if document.is_single())
     }
 
+    /// A set-up of the host's, as it counts for this scene: paths of prims become names of nodes.
+    pub(crate) fn adapt(&self, setup: Setup) -> Result<Setup, Fault> {
+        match &self.source {
+            Source::Document(document) => Ok(document.adapt(setup)?),
+            Source::Host(_) => Ok(setup),
+        }
+    }
+
     /// A set-up from the physics in the file, or from the keys and what the host said of its units; and what the
     /// file's physics says that a set-up cannot.
     pub(crate) fn automatic(&self, clip: Option<&str>) -> Result<(Setup, Vec<String>), Fault> {

@@ -63,9 +63,7 @@ struct PrimHome {
     path: String,
     kind: String,
     stack: Stack,
-    /// Nodes above its own that are part of it.
-    helpers: usize,
-    /// Operations that those are.
+    /// Operations that are nodes above its own.
     outer: usize,
     node: usize,
     /// Whether it is inside an instance, where nothing can be written.

@@ -133,7 +133,6 @@ impl Builder {
             path: prim.path().as_str().to_owned(),
             kind: kind.clone(),
             stack,
-            helpers,
             outer,
             node,
             is_proxy,

@@ -152,7 +152,7 @@ fn arc(a: &[f64], b: &[f64], t: f64) -> Vec<f64> {
     }
     let (la, lb) = (a.length(), b.length());
     let a = a / la;
-    b = b / lb;
+    b /= lb;
     if a.dot(b) < 0.0 {
         b = -b;
     }

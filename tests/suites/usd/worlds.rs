@@ -68,7 +68,7 @@ fn every_prim_and_joint_of_the_samples_is_where_openusd_has_it() {
         if count == 0 {
             return Err("nothing was compared".into());
         }
-        if !(worst <= CLOSE) {
+        if worst.is_nan() || worst > CLOSE {
             return Err(format!("off by {worst:.1e}: {place}"));
         }
         Ok(format!("{count} transforms, off by {worst:.1e}"))
@@ -154,7 +154,7 @@ fn prim(text: &mut String, number: usize, ops: &[(usize, bool)], resets: bool) {
         }
         order.push(format!("\"{}{name}\"", if inverted { "!invert!" } else { "" }));
         // A pivot and its way back share one attribute.
-        if kind == "translate" && number % 3 == 0 && !inverted {
+        if kind == "translate" && number.is_multiple_of(3) && !inverted {
             order.push(format!("\"!invert!{name}\""));
         }
     }
