@@ -139,8 +139,21 @@ impl Document {
         data.set_field(&root, "endTimeCode", Value::Double(last));
     }
 
-    /// Writes the changes into the root layer, in memory.
+    /// Writes the changes into the root layer, in memory. Fails where a layer that is to be written anew has a spline:
+    /// that would be lost.
     fn author(&self, opened: &Opened, edits: Edits, range: Option<[f64; 2]>) -> Result<(), Error> {
+        for name in opened.stage.layer_identifiers() {
+            let Some(layer) = opened.stage.layer(&name) else { continue };
+            let data = layer.data();
+            let has_spline = |p: &sdf::Path| {
+                data.list_fields(p).is_some_and(|fields| fields.iter().any(|f| f == "spline"))
+            };
+            if let Some(path) = data.spec_paths().into_iter().find(|p| p.is_property_path() && has_spline(p))
+            {
+                let what = "is keyed by a spline, which would be lost; write a layer over the scene instead, or bake it to time samples";
+                return Err(Error::input(what).at(&format!("<{}>", path.as_str())));
+            }
+        }
         let name = opened.stage.root_layer().identifier().to_owned();
         let mut failed = None;
         {

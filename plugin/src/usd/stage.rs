@@ -44,6 +44,8 @@ pub(super) fn apart<T: Send>(file: &str, work: impl FnOnce() -> Result<T, Error>
 pub(super) struct Opened {
     pub stage: Stage,
     met: Rc<Met>,
+    /// Its prims, once somebody has asked.
+    walked: RefCell<Option<Vec<Prim>>>,
 }
 
 /// What a resolver met.
@@ -56,7 +58,7 @@ struct Met {
 }
 
 /// Prims that a stage may have however small its files: references multiply what they hold.
-const MOST_PRIMS: u64 = 10_000;
+const MOST_PRIMS: u64 = 2_000;
 
 /// And one more for so many bytes: a fifth of what text needs for one, since assets are used again and again.
 const BYTES_PER_PRIM: u64 = 2;
@@ -73,13 +75,16 @@ pub(super) fn open(path: &Path, options: &ReadOptions) -> Result<Opened, Error> 
         return Err(Error::input(why.clone()));
     }
     let stage = opened.map_err(|e| Error::input(said(&e)))?;
-    Ok(Opened { stage, met })
+    Ok(Opened { stage, met, walked: RefCell::new(None) })
 }
 
 impl Opened {
     /// Every prim that is active, loaded, defined and not abstract, parents first, those inside instances too. Fails when
     /// there are more than the files can have meant: references of references grow without bounds.
     pub fn prims(&self) -> Result<Vec<Prim>, Error> {
+        if let Some(walked) = &*self.walked.borrow() {
+            return Ok(walked.clone());
+        }
         let bad = |e: &dyn std::error::Error| Error::input(said(e));
         let most = MOST_PRIMS + self.met.bytes.get() / BYTES_PER_PRIM;
         let mut found = Vec::new();
@@ -100,6 +105,7 @@ impl Opened {
             stack.extend(prim.children().map_err(|e| bad(&e))?.into_iter().rev());
             found.push(prim);
         }
+        *self.walked.borrow_mut() = Some(found.clone());
         Ok(found)
     }
 

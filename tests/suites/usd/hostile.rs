@@ -5,17 +5,18 @@ use sinew_plugin::usd::Document;
 use sinew_tests::program::Program;
 use sinew_tests::{built, sample, scatter, scratch};
 use std::path::Path;
-use std::time::{Duration, Instant};
 
-/// What is promised for any file of this size.
-const SOON: Duration = Duration::from_secs(5);
+/// What is promised for any file of such a size: 512 MiB and 5 s. The kernel counts both: past the one every allocation
+/// fails, past the other (of the processor's time, whatever else runs) the program is ended.
+fn stays_within_bounds(file: &Path) {
+    let command = built::command().unwrap();
+    let limited = format!("ulimit -v 524288 -t 5; exec '{}' inspect '{}'", command.display(), file.display());
+    let done = Program::new("bash").args(["-c", &limited]).run().unwrap();
+    assert!(matches!(done.code, Some(0 | 3)), "{}: {:?} {}", file.display(), done.code, done.stderr);
+}
 
 fn open(file: &Path) -> Result<Document, String> {
-    let began = Instant::now();
-    let done = Document::open(file, &ReadOptions::default()).map_err(|e| e.to_string());
-    let took = began.elapsed();
-    assert!(took < SOON, "{}: {took:?}", file.display());
-    done
+    Document::open(file, &ReadOptions::default()).map_err(|e| e.to_string())
 }
 
 /// The message of a file's refusal.
@@ -29,6 +30,13 @@ fn refusal(folder: &Path, name: &str, bytes: &[u8]) -> String {
             error
         }
     }
+}
+
+/// The same, within the bounds.
+fn bounded_refusal(folder: &Path, name: &str, bytes: &[u8]) -> String {
+    let error = refusal(folder, name, bytes);
+    stays_within_bounds(&folder.join(name));
+    error
 }
 
 #[test]
@@ -140,7 +148,7 @@ fn circles_and_avalanches_of_references_end() {
         body.push_str("}\n");
     }
     body.push_str("class \"L12\"\n{\n}\ndef \"All\" (\n    references = </L0>\n)\n{\n}");
-    let error = refusal(folder.path(), "avalanche.usda", &usda(&body));
+    let error = bounded_refusal(folder.path(), "avalanche.usda", &usda(&body));
     assert!(error.contains("prims"), "{error}");
 }
 
@@ -208,13 +216,13 @@ fn archive(name: &str, bytes: &[u8], method: u16, packed: u32, size: u32) -> Vec
 fn bombs_do_not_go_off() {
     let folder = scratch::folder("usd-bombs");
     let bomb = archive("bomb.usda", &[0; 64], 8, 64, u32::MAX - 1);
-    assert!(refusal(folder.path(), "bomb.usdz", &bomb).contains("bomb.usda"));
+    assert!(bounded_refusal(folder.path(), "bomb.usdz", &bomb).contains("bomb.usda"));
     let lies = archive("long.usda", &[0; 64], 0, u32::MAX - 1, u32::MAX - 1);
-    assert!(refusal(folder.path(), "lies.usdz", &lies).contains("cut short"));
+    assert!(bounded_refusal(folder.path(), "lies.usdz", &lies).contains("cut short"));
     let deep = format!("def \"A\"\n{{\n{}", "def \"A\" {\n".repeat(200_000));
-    assert!(refusal(folder.path(), "deep.usda", &usda(&deep)).contains("deep"));
+    assert!(bounded_refusal(folder.path(), "deep.usda", &usda(&deep)).contains("deep"));
     let tuple = format!("def \"A\"\n{{\n    double x = {}", "(".repeat(200_000));
-    assert!(refusal(folder.path(), "tuple.usda", &usda(&tuple)).contains("deep"));
+    assert!(bounded_refusal(folder.path(), "tuple.usda", &usda(&tuple)).contains("deep"));
     // Sections of a crate file that say more than their bytes can hold.
     let Some(sample) = sample::file("usd/RiggedSimple.usdc") else { return };
     let bytes = std::fs::read(sample).unwrap();
@@ -224,14 +232,13 @@ fn bombs_do_not_go_off() {
         let start = number(contents + 8 + 32 * section + 16);
         let mut absurd = bytes.clone();
         absurd[start..start + 8].copy_from_slice(&(1_u64 << 40).to_le_bytes());
-        refusal(folder.path(), "absurd.usdc", &absurd);
+        bounded_refusal(folder.path(), "absurd.usdc", &absurd);
     }
 }
 
 #[test]
-fn a_hostile_file_takes_no_more_memory_than_is_promised() {
-    let folder = scratch::folder("usd-memory");
-    let command = built::command().unwrap();
+fn broken_files_take_no_more_memory_and_time_than_is_promised() {
+    let folder = scratch::folder("usd-bounds");
     let Some(sample) = sample::file("usd/RiggedSimple.usdc") else { return };
     let bytes = std::fs::read(sample).unwrap();
     for n in 0..24_u64 {
@@ -240,11 +247,8 @@ fn a_hostile_file_takes_no_more_memory_than_is_promised() {
             let i = (scatter::unit(n * 31 + k) * bytes.len() as f64) as usize;
             broken[i] = 0xff;
         }
-        std::fs::write(folder.path().join("broken.usdc"), &broken).unwrap();
-        // The kernel counts: past the limit every allocation fails, and the program ends by a signal.
-        let limited = format!("ulimit -v 524288; exec '{}' inspect broken.usdc", command.display());
-        let done = Program::new("bash").args(["-c", &limited]).folder(folder.path()).run().unwrap();
-        assert!(matches!(done.code, Some(0 | 3)), "{n}: {:?} {}", done.code, done.stderr);
-        assert!(done.took < SOON, "{n}: {:?}", done.took);
+        let file = folder.path().join("broken.usdc");
+        std::fs::write(&file, &broken).unwrap();
+        stays_within_bounds(&file);
     }
 }

@@ -346,3 +346,44 @@ fn an_assembled_pose_is_an_over_with_a_new_place() {
     let moved = std::fs::read_to_string(folder.path().join("out.usda")).unwrap();
     assert!(moved.contains("xformOp:translate") && !moved.contains("timeSamples"), "{moved}");
 }
+
+#[test]
+fn the_page_on_usd_shows_what_its_commands_do() {
+    let root = sinew_tests::repository::root();
+    let page = std::fs::read_to_string(root.join("docs/usd.md")).unwrap();
+    let shown = page.split("```usda\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let folder = scratch::folder("usd-page");
+    let file = folder.path().join("pendulum.usda");
+    std::fs::copy(root.join("examples/usd/pendulum.usda"), &file).unwrap();
+    bake(&file, None, |_| ());
+    let written = std::fs::read_to_string(folder.path().join("pendulum.sinew.usda")).unwrap();
+    let mut rest = written.as_str();
+    for line in shown.lines() {
+        let at = rest.find(line).unwrap_or_else(|| panic!("no line \"{line}\" in {rest}"));
+        rest = &rest[at + line.len()..];
+    }
+    if openusd::is_installed() {
+        let both = [file, folder.path().join("pendulum.sinew.usda")];
+        assert_eq!(openusd::fresh_errors(&both, None), Ok(Vec::new()));
+    }
+}
+
+#[test]
+fn a_spline_that_is_not_simulated_stays_below_a_layer_and_is_never_lost() {
+    let folder = scratch::folder("usd-spline");
+    let file = folder.path().join("shot.usda");
+    let camera = "    def Camera \"Eye\"\n    {\n        float focalLength.spline = {\n            1: 20,\n            9: 50,\n        }\n    }\n    def Cube \"Resets\"";
+    std::fs::write(&file, OPERATIONS.replace("    def Cube \"Resets\"", camera)).unwrap();
+    bake(&file, None, |_| ());
+    for (name, flat) in [("flat.usda", true), ("whole.usdz", false)] {
+        let request = BakeRequest {
+            scene: file.clone(),
+            output: Some(folder.path().join(name)),
+            flatten: flat,
+            ..BakeRequest::default()
+        };
+        let error = bake_file(&request, &mut |_| true).unwrap_err().to_string();
+        assert!(error.contains("/W/Eye.focalLength") && error.contains("spline"), "{error}");
+        assert!(!folder.path().join(name).exists());
+    }
+}
