@@ -152,8 +152,9 @@ pub struct Setup {
     /// Overwrite a set-up that is there.
     #[arg(long)]
     pub force: bool,
-    /// Write the scene itself, with its set-up as physics in it; the ending says the format. USD from USD is a layer.
-    #[arg(long, visible_alias = "to-usd", value_name = "FILE", requires = "scene", conflicts_with_all = ["output", "force"])]
+    /// Write the scene itself, with its set-up as physics in it; the ending says the format; from USD to USD it is a layer.
+    /// Also --to-usd.
+    #[arg(long, alias = "to-usd", value_name = "FILE", requires = "scene", conflicts_with_all = ["output", "force"])]
     pub into: Option<PathBuf>,
     /// The extensions that it is written as in glTF.
     #[arg(long, value_name = "FAMILY", default_value = "khr", requires = "into")]
