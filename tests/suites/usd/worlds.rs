@@ -209,3 +209,145 @@ fn every_kind_and_order_of_operations_is_where_openusd_has_it() {
         println!("  {up} up, {metres} m: {count} transforms, off by {worst:.1e}");
     }
 }
+
+/// Files that compose: a sublayer that is later and slower, a reference with an offset, a payload, a variant, something
+/// inherited, two instances of one thing.
+const COMPOSED: [(&str, &str); 4] = [
+    (
+        "shot.usda",
+        r#"#usda 1.0
+(
+    metersPerUnit = 0.01
+    upAxis = "Z"
+    timeCodesPerSecond = 48
+    startTimeCode = 0
+    endTimeCode = 60
+    subLayers = [@./anim.usda@ (offset = 10; scale = 2)]
+)
+def Xform "Set"
+{
+    def "Near" (
+        references = @./asset.usda@ (offset = 5)
+    )
+    {
+        double3 xformOp:translate = (100, 0, 0)
+        uniform token[] xformOpOrder = ["xformOp:translate"]
+    }
+    def "Far" (
+        payload = @./asset.usda@</Thing>
+        variants = {
+            string size = "large"
+        }
+    )
+    {
+    }
+    def "First" (
+        instanceable = true
+        references = @./asset.usda@
+    )
+    {
+    }
+    def "Second" (
+        instanceable = true
+        references = @./asset.usda@
+    )
+    {
+        double3 xformOp:translate = (0, 50, 0)
+        uniform token[] xformOpOrder = ["xformOp:translate"]
+    }
+    over "Gone" (
+        active = false
+    )
+    {
+    }
+}
+def Xform "Heir" (
+    inherits = </_class>
+)
+{
+}
+class Xform "_class"
+{
+    float xformOp:rotateZ.timeSamples = { 0: 0, 40: 300 }
+    uniform token[] xformOpOrder = ["xformOp:rotateZ"]
+}
+"#,
+    ),
+    (
+        "anim.usda",
+        r#"#usda 1.0
+(
+    timeCodesPerSecond = 24
+)
+over "Set"
+{
+    double3 xformOp:translate.timeSamples = { 0: (0, 0, 0), 20: (10, 20, 30) }
+    uniform token[] xformOpOrder = ["xformOp:translate"]
+    def Xform "Gone"
+    {
+    }
+}
+"#,
+    ),
+    (
+        "asset.usda",
+        r#"#usda 1.0
+(
+    defaultPrim = "Thing"
+    timeCodesPerSecond = 24
+    subLayers = [@./parts/more.usda@]
+)
+def Xform "Thing" (
+    variants = {
+        string size = "small"
+    }
+    prepend variantSets = "size"
+)
+{
+    variantSet "size" = {
+        "small" {
+            over "Part"
+            {
+                float3 xformOp:scale = (1, 1, 1)
+            }
+        }
+        "large" {
+            over "Part"
+            {
+                float3 xformOp:scale = (3, 4, 5)
+            }
+        }
+    }
+    def Cube "Part"
+    {
+        float3 xformOp:rotateXYZ.timeSamples = { 0: (0, 0, 0), 10: (90, 45, 10) }
+        uniform token[] xformOpOrder = ["xformOp:rotateXYZ", "xformOp:scale"]
+    }
+}
+"#,
+    ),
+    (
+        "parts/more.usda",
+        "#usda 1.0\nover \"Thing\"\n{\n    def Sphere \"Knob\"\n    {\n        double3 xformOp:translate = (0, 0, 7)\n        uniform token[] xformOpOrder = [\"xformOp:translate\"]\n    }\n}\n",
+    ),
+];
+
+#[test]
+fn stages_compose_as_openusd_composes_them() {
+    if !openusd::is_installed() {
+        return;
+    }
+    let folder = scratch::folder("usd-composed");
+    std::fs::create_dir(folder.path().join("parts")).unwrap();
+    for (name, text) in COMPOSED {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    let file = folder.path().join("shot.usda");
+    let (worst, place, count) = deviation(&file, &moments(0.0, 80.0)).unwrap();
+    assert!(count >= 50 * 14, "{count}");
+    assert!(worst <= CLOSE, "off by {worst:.1e}: {place}");
+    let document = Document::open(&file, &ReadOptions::default()).unwrap();
+    assert!(document.node_of_path("/Set/Gone").is_none());
+    assert!(document.node_of_path("/Set/Far/Knob").is_some());
+    assert!(document.warnings().is_empty(), "{:?}", document.warnings());
+}
