@@ -255,6 +255,34 @@ fn set_ups_survive_usd_physics_whole() {
 }
 
 #[test]
+fn the_physics_of_samples_survives_being_written_over_itself() {
+    let folder = scratch::folder("usd-over-itself");
+    let mut written = Vec::new();
+    for name in ["humanoid.usda", "boxes_fourbar.usda", "usdPhysicsJoints.usda"] {
+        let Some(sample) = sample::file(&format!("usd/{name}")) else { return };
+        let file = folder.path().join(name);
+        std::fs::copy(sample, &file).unwrap();
+        let given = physics(&open(&file));
+        let out = folder.path().join(format!("over-{name}"));
+        write_physics(&file, SetupSource::Automatic, &out);
+        let second = open(&out);
+        let back = physics(&second);
+        let text = |s: &Setup| serde_json::to_string(s).unwrap();
+        assert_eq!(text(&given), text(&back), "{name}");
+        assert!(compiled(second.scene(), &given) == compiled(second.scene(), &back), "{name}: another rig");
+        // What was simulated from it still is.
+        let size = worst_opening(&second, &Setup { bake: given.bake.clone(), ..back });
+        assert!(size < 1e-6, "{name}: open by {size:.1e}");
+        written.push((file, out));
+    }
+    if openusd::is_installed() {
+        for (file, out) in &written {
+            assert_eq!(openusd::fresh_errors(&[out], Some(file)), Ok(Vec::new()));
+        }
+    }
+}
+
+#[test]
 fn what_another_program_changed_in_the_physics_wins() {
     let folder = scratch::folder("usd-edited");
     let file = folder.path().join("two.usda");
