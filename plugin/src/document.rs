@@ -145,7 +145,11 @@ impl Document {
         let clip = clip.or_else(|| scene.clips.len().checked_sub(1));
         match self {
             Document::Gltf(d) => {
-                usd::Document::save_scene(&Foreign { scene, clip, cameras: d.cameras(), setup }, path)
+                // glTF is in metres, and many files are not. A set-up says itself how it takes them.
+                let guessed = || setup::automatic(scene, None).map_or(1.0, |s| s.world.metres_per_unit);
+                let metres = if setup.is_some() { 1.0 } else { guessed() };
+                let foreign = Foreign { scene, clip, cameras: d.cameras(), setup, metres };
+                usd::Document::save_scene(&foreign, path)
             }
             Document::Usd(d) => d.save_as_gltf(path, clip, setup),
         }
@@ -162,6 +166,8 @@ pub(crate) struct Foreign<'a> {
     pub cameras: HashMap<usize, Camera>,
     /// The physics, in the names of the scene.
     pub setup: Option<Setup>,
+    /// Metres per unit of the scene, for formats that say it.
+    pub metres: f64,
 }
 
 /// A camera, in metres and radians.

@@ -1,4 +1,4 @@
-//! A scene from elsewhere as a new stage: metres, Y up, 24 time codes per second or what the scene has.
+//! A scene from elsewhere as a new stage: its own units, Y up, 24 time codes per second or what the scene has.
 //!
 //! Every node is a prim of a name that USD allows. A mesh is on its node's own prim, unless another mesh is below that.
 //! The joints of all skins become one skeleton for each node that they hang on; what is attached to a joint is put beside the
@@ -151,7 +151,7 @@ impl<'a> Exporter<'a> {
         let mut set = |field: &str, value: Value| data.set_field(&root, field, value);
         set("defaultPrim", Value::Token(ROOT.trim_start_matches('/').into()));
         set("upAxis", Value::Token("Y".into()));
-        set("metersPerUnit", Value::Double(1.0));
+        set("metersPerUnit", Value::Double(self.foreign.metres));
         set("timeCodesPerSecond", Value::Double(self.rate));
         set("framesPerSecond", Value::Double(self.rate));
         if let Some((start, end)) = self.clip.and_then(Clip::range) {
@@ -532,7 +532,7 @@ impl Document {
         setup: Option<Setup>,
     ) -> Result<Vec<String>, Error> {
         let name = path.display().to_string();
-        let foreign = Foreign { scene: &self.scene, clip, cameras: self.cameras.clone(), setup };
+        let foreign = Foreign { scene: &self.scene, clip, cameras: self.cameras.clone(), setup, metres: 1.0 };
         let (document, mut warnings) = crate::gltf::Document::of_scene(&foreign, &name)?;
         if !self.changes.deformations.is_empty() {
             warnings.push(

@@ -182,8 +182,9 @@ fn one_scene_moves_alike_in_every_format_unit_and_axis() {
     }
 }
 
-/// The largest distance of any node of one scene from the node of the same name in another, as a share of the size.
-fn scenes_apart(a: &Scene, b: &Scene, times: &[f64]) -> Result<f64, String> {
+/// The largest distance of any node of one scene, in units of so many metres, from the node of the same name in another, as
+/// a share of the size.
+fn scenes_apart(a: &Scene, b: &Scene, times: &[f64], metres: f64) -> Result<f64, String> {
     let plain = |n: &str| n.chars().filter(char::is_ascii_alphanumeric).collect::<String>();
     let mut poses = [a, b].map(|s| Pose::new(s, s.clips.last()));
     let (mut worst, mut size, mut met) = (0.0_f64, 1e-3_f64, 0);
@@ -199,7 +200,7 @@ fn scenes_apart(a: &Scene, b: &Scene, times: &[f64]) -> Result<f64, String> {
             let Some(j) = b.nodes.iter().position(same) else {
                 return Err(format!("\"{}\" is gone", node.name));
             };
-            let (p, q) = (poses[0].world(i).translation, poses[1].world(j).translation);
+            let (p, q) = (poses[0].world(i).translation * metres, poses[1].world(j).translation);
             size = size.max(p.length());
             worst = worst.max((p - q).length());
             met += 1;
@@ -230,7 +231,25 @@ fn gltf_samples_become_usd_that_plays_alike_and_has_no_faults() {
             scene.clips.last().map(|c| c.channels.iter().flat_map(|c| c.curve.times().to_vec()).collect());
         let mut times: Vec<f64> = keys.unwrap_or_else(|| vec![0.0]);
         times.truncate(40);
-        let off = scenes_apart(scene, usd.scene(), &times)?;
+        // Not all glTF is in metres; USD says what it is in.
+        let metres = document.automatic(None).map_or(1.0, |s| s.world.metres_per_unit);
+        let metres = if document.physics(None).ok().flatten().is_some() { 1.0 } else { metres };
+        let off = scenes_apart(scene, usd.scene(), &times, metres)?;
+        let weight = |d: &Document| {
+            let setup = d.automatic(None).ok()?;
+            let clip = sinew_core::setup::choose_clip(d.scene(), setup.clip.as_deref()).ok()??.1;
+            let rig = sinew_core::rig::compile(d.scene(), &setup, Some(clip)).ok()?.rig;
+            Some(rig.solids.iter().map(|s| s.mass).sum::<f64>())
+        };
+        if let (Some(a), Some(b)) = (weight(&document), weight(&usd))
+            // Where nothing is said to be lost.
+            && scene.clips.len() == 1
+            && said.is_empty()
+            && document.warnings().is_empty()
+            && (a - b).abs() > 1e-3 * a
+        {
+            return Err(format!("the automatic set-up weighs {a} kg, as USD {b}"));
+        }
         if off.is_nan() || off >= 1e-4 {
             return Err(format!("off by {off:.1e}"));
         }
@@ -268,7 +287,7 @@ fn usd_samples_become_gltf_that_plays_alike_and_has_no_faults() {
         }
         let gltf = Document::open(&out, &ReadOptions::default()).map_err(|e| e.to_string())?;
         let times: Vec<f64> = (0..30).map(|i| f64::from(i) / 12.0).collect();
-        let off = scenes_apart(document.scene(), gltf.scene(), &times)?;
+        let off = scenes_apart(document.scene(), gltf.scene(), &times, 1.0)?;
         if off.is_nan() || off >= 1e-5 {
             return Err(format!("off by {off:.1e}"));
         }
@@ -307,6 +326,6 @@ fn a_bake_from_gltf_to_usd_is_the_baked_clip() {
     bake_file(&request, &mut |_| true).unwrap();
     let gltf = open(&glb);
     let times: Vec<f64> = (0..report.frames).map(|f| f as f64 / report.frames_per_second).collect();
-    let off = scenes_apart(gltf.scene(), usd.scene(), &times).unwrap();
+    let off = scenes_apart(gltf.scene(), usd.scene(), &times, 1.0).unwrap();
     assert!(off < 1e-6, "off by {off:.1e}");
 }
