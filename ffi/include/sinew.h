@@ -38,7 +38,7 @@
 /**
  * The version of this interface that the header describes: major in the upper 16 bits, minor in the lower.
  */
-#define SINEW_ABI_VERSION 65539
+#define SINEW_ABI_VERSION 65540
 
 /**
  * Reading files.
@@ -220,6 +220,11 @@
  * Simulate a second time with the other kind of substeps, and report how far apart the two are.
  */
 #define SINEW_COMPARE_STEPS 64
+
+/**
+ * USD: write everything into one layer, instead of a new layer over the scene.
+ */
+#define SINEW_FLATTEN 1024
 
 /**
  * Share of the distance to the target that one relaxation time makes up.
@@ -412,7 +417,7 @@ typedef struct sinew_open_options {
    */
   uint32_t reserved;
   /**
-   * A folder that buffers and images may come from besides the scene's own. NULL for none.
+   * A folder that buffers, images and layers may come from besides the scene's own. NULL for none.
    */
   const char *asset_root;
   /**
@@ -612,7 +617,7 @@ typedef struct sinew_bake_request {
   uint32_t struct_size;
   /**
    * `SINEW_EVERY_FRAME`, `SINEW_FRAMES`, `SINEW_REPLACE`, `SINEW_IN_PLACE`, `SINEW_AUTOMATIC`,
-   * `SINEW_COMPARE_STEPS`, `SINEW_LOOP`, `SINEW_HOLD`, added up.
+   * `SINEW_COMPARE_STEPS`, `SINEW_LOOP`, `SINEW_HOLD`, `SINEW_FLATTEN`, added up.
    */
   uint32_t flags;
   /**
@@ -644,7 +649,7 @@ typedef struct sinew_bake_request {
    */
   size_t scene_length;
   /**
-   * Where the result goes. NULL: beside the scene, as `NAME.sinew.glb`.
+   * Where the result goes. NULL: beside the scene, as `NAME.sinew.glb`, or for USD as the layer `NAME.sinew.usda`.
    */
   const char *output;
   /**
@@ -993,7 +998,7 @@ sinew_result sinew_callbacks_init(struct sinew_callbacks *callbacks, size_t stru
 sinew_result sinew_open_options_init(struct sinew_open_options *options, size_t struct_size);
 
 /**
- * Opens a `.gltf` or `.glb` file. `options` may be NULL. The new scene goes to `out` and is the caller's, to be
+ * Opens a `.gltf`, `.glb`, `.usda`, `.usdc`, `.usd` or `.usdz` file. `options` may be NULL. The new scene goes to `out` and is the caller's, to be
  * freed with `sinew_scene_free`.
  *
  * Thread: any. Errors: `SINEW_INVALID_ARGUMENT`, `SINEW_BAD_INPUT`, `SINEW_IO`.
@@ -1039,7 +1044,8 @@ sinew_result sinew_scene_warnings(const struct sinew_scene *scene,
  * place of the one of its name, or else of the guiding one. The clip's index goes to `out`, which may be NULL.
  *
  * Thread: one at a time. Errors: `SINEW_INVALID_ARGUMENT` (the name is taken), `SINEW_BAD_INPUT` (the job is of
- * another scene), `SINEW_NOT_SUPPORTED` (the scene is not from glTF), handle errors. The scene is then as before.
+ * another scene), `SINEW_NOT_SUPPORTED` (the scene is not from a file, or a layer of differences is for USD), handle
+ * errors. The scene is then as before.
  */
 sinew_result sinew_scene_add_job(struct sinew_scene *scene,
                                  const struct sinew_job *job,
@@ -1049,10 +1055,11 @@ sinew_result sinew_scene_add_job(struct sinew_scene *scene,
                                  uint32_t *out);
 
 /**
- * Saves to a `.gltf` or `.glb` file, whole or not at all.
+ * Saves to a file, whole or not at all, in the format that the ending of its name says: `.gltf`, `.glb`, `.usda`, `.usdc`,
+ * `.usd`, `.usdz`. A scene from USD saved as USD is a new layer over its file; as `.usdz` it is whole.
  *
  * Thread: any, `const`. Errors: `SINEW_INVALID_ARGUMENT`, `SINEW_BAD_INPUT`, `SINEW_IO`, `SINEW_NOT_SUPPORTED`
- * (the scene is not from glTF), handle errors.
+ * (the scene is not from a file), handle errors.
  */
 sinew_result sinew_scene_save(const struct sinew_scene *scene,
                               const char *path,

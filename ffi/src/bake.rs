@@ -31,6 +31,9 @@ pub const SINEW_AUTOMATIC: u32 = 32;
 /// Simulate a second time with the other kind of substeps, and report how far apart the two are.
 pub const SINEW_COMPARE_STEPS: u32 = 64;
 
+/// USD: write everything into one layer, instead of a new layer over the scene.
+pub const SINEW_FLATTEN: u32 = 1024;
+
 /// What to bake, and how. All zeros but `struct_size` and `scene` bakes like `sinew bake SCENE`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -38,7 +41,7 @@ pub struct sinew_bake_request {
     /// `sizeof(sinew_bake_request)`.
     pub struct_size: u32,
     /// `SINEW_EVERY_FRAME`, `SINEW_FRAMES`, `SINEW_REPLACE`, `SINEW_IN_PLACE`, `SINEW_AUTOMATIC`,
-    /// `SINEW_COMPARE_STEPS`, `SINEW_LOOP`, `SINEW_HOLD`, added up.
+    /// `SINEW_COMPARE_STEPS`, `SINEW_LOOP`, `SINEW_HOLD`, `SINEW_FLATTEN`, added up.
     pub flags: u32,
     /// `SINEW_PRESET_...` for every actuator.
     pub preset: i32,
@@ -54,7 +57,7 @@ pub struct sinew_bake_request {
     pub scene: *const c_char,
     /// Bytes of `scene`.
     pub scene_length: usize,
-    /// Where the result goes. NULL: beside the scene, as `NAME.sinew.glb`.
+    /// Where the result goes. NULL: beside the scene, as `NAME.sinew.glb`, or for USD as the layer `NAME.sinew.usda`.
     pub output: *const c_char,
     /// Bytes of `output`.
     pub output_length: usize,
@@ -180,7 +183,8 @@ unsafe fn plain(r: &sinew_bake_request) -> Result<BakeRequest, Fault> {
         | SINEW_AUTOMATIC
         | SINEW_COMPARE_STEPS
         | SINEW_LOOP
-        | SINEW_HOLD;
+        | SINEW_HOLD
+        | SINEW_FLATTEN;
     job::known_flags(r.flags, known)?;
     // SAFETY: the same promises.
     let (scene, output, setup, clip, name, root, plot, contacts, only) = unsafe {
@@ -213,6 +217,7 @@ unsafe fn plain(r: &sinew_bake_request) -> Result<BakeRequest, Fault> {
         name: name.map(str::to_owned),
         replace: has(SINEW_REPLACE),
         in_place: has(SINEW_IN_PLACE),
+        flatten: has(SINEW_FLATTEN),
         preset: job::preset(r.preset)?,
         frames: job::frames(r.flags, r.first_frame, r.last_frame)?,
         every_frame: has(SINEW_EVERY_FRAME),

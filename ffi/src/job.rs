@@ -194,7 +194,7 @@ pub unsafe extern "C" fn sinew_job_run(
             }
             false => {
                 let given = live::get(setup)?;
-                let mut setup = given.read()?.clone();
+                let mut setup = scene.adapt(given.read()?.clone())?;
                 setup.clip = clip.map(str::to_owned).or(setup.clip);
                 (setup, "set-up")
             }

@@ -8,8 +8,10 @@ use crate::output::{self, Out};
 use crate::result::{Fault, SINEW_BAD_INPUT, SINEW_INVALID_ARGUMENT, SINEW_NOT_SUPPORTED, sinew_result};
 use crate::{input, options, versioned};
 use sinew_core::setup::{self, Setup};
-use sinew_plugin::gltf::{Document, ReadOptions};
+use sinew_plugin::document::{Document, in_known_units};
+use sinew_plugin::gltf::{self, ReadOptions};
 use sinew_plugin::job::ClipNames;
+use sinew_plugin::usd::Destination;
 use std::ffi::c_char;
 use std::path::PathBuf;
 
@@ -37,7 +39,7 @@ pub struct Scene {
 
 /// Where a scene came from.
 pub(crate) enum Source {
-    /// glTF, which can be saved.
+    /// A file, which can be saved.
     Document(Box<Document>),
     /// The host's memory.
     Host(sinew_core::scene::Scene),
@@ -63,25 +65,29 @@ impl Scene {
 
     /// Whether curves will be stored as 32-bit floats.
     pub(crate) fn is_single(&self) -> bool {
-        matches!(self.source, Source::Document(_))
+        matches!(&self.source, Source::Document(document) if document.is_single())
+    }
+
+    /// A set-up of the host's, as it counts for this scene: paths of prims become names of nodes.
+    pub(crate) fn adapt(&self, setup: Setup) -> Result<Setup, Fault> {
+        match &self.source {
+            Source::Document(document) => Ok(document.adapt(setup)?),
+            Source::Host(_) => Ok(setup),
+        }
     }
 
     /// A set-up from the physics in the file, or from the keys and what the host said of its units; and what the
     /// file's physics says that a set-up cannot.
     pub(crate) fn automatic(&self, clip: Option<&str>) -> Result<(Setup, Vec<String>), Fault> {
-        if let Source::Document(document) = &self.source
-            && let Some(physics) = document.physics(clip)?
-        {
-            return Ok((physics.setup, physics.warnings));
+        if let Source::Document(document) = &self.source {
+            return Ok(match document.physics(clip)? {
+                Some(physics) => (physics.setup, physics.warnings),
+                None => (document.automatic(clip)?, Vec::new()),
+            });
         }
         let mut setup = setup::automatic(self.data(), clip)?;
         if let Some(metres) = self.metres_per_unit {
-            let factor = metres / setup.world.metres_per_unit;
-            for body in &mut setup.bodies {
-                body.mass = body.mass.map(|m| m * factor.powi(3));
-                body.inertia = body.inertia.map(|i| i.map(|m| m * factor.powi(5)));
-            }
-            setup.world.metres_per_unit = metres;
+            in_known_units(&mut setup, metres);
         }
         if self.frame_rate_is_known {
             setup.world.frames_per_second = Some(self.data().frames_per_second);
@@ -98,7 +104,7 @@ pub struct sinew_open_options {
     pub struct_size: u32,
     /// 0.
     pub reserved: u32,
-    /// A folder that buffers and images may come from besides the scene's own. NULL for none.
+    /// A folder that buffers, images and layers may come from besides the scene's own. NULL for none.
     pub asset_root: *const c_char,
     /// Bytes of `asset_root`.
     pub asset_root_length: usize,
@@ -123,7 +129,7 @@ pub unsafe extern "C" fn sinew_open_options_init(
     guard(|| unsafe { options::init(options, struct_size) })
 }
 
-/// Opens a `.gltf` or `.glb` file. `options` may be NULL. The new scene goes to `out` and is the caller's, to be
+/// Opens a `.gltf`, `.glb`, `.usda`, `.usdc`, `.usd` or `.usdz` file. `options` may be NULL. The new scene goes to `out` and is the caller's, to be
 /// freed with `sinew_scene_free`.
 ///
 /// Thread: any. Errors: `SINEW_INVALID_ARGUMENT`, `SINEW_BAD_INPUT`, `SINEW_IO`.
@@ -170,8 +176,8 @@ pub unsafe extern "C" fn sinew_scene_open_memory(
             )
         };
         let name = name.unwrap_or("scene in memory");
-        let document = Document::from_bytes(bytes, name, None, &ReadOptions::default())?;
-        out.set(live::insert(Scene::document(document)));
+        let document = gltf::Document::from_bytes(bytes, name, None, &ReadOptions::default())?;
+        out.set(live::insert(Scene::document(Document::Gltf(Box::new(document)))));
         Ok(())
     })
 }
@@ -211,7 +217,8 @@ pub unsafe extern "C" fn sinew_scene_warnings(
 /// place of the one of its name, or else of the guiding one. The clip's index goes to `out`, which may be NULL.
 ///
 /// Thread: one at a time. Errors: `SINEW_INVALID_ARGUMENT` (the name is taken), `SINEW_BAD_INPUT` (the job is of
-/// another scene), `SINEW_NOT_SUPPORTED` (the scene is not from glTF), handle errors. The scene is then as before.
+/// another scene), `SINEW_NOT_SUPPORTED` (the scene is not from a file, or a layer of differences is for USD), handle
+/// errors. The scene is then as before.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sinew_scene_add_job(
     scene: *mut sinew_scene,
@@ -234,6 +241,10 @@ pub unsafe extern "C" fn sinew_scene_add_job(
             let text = "the job was run on another scene: it has another number of nodes; run it on this one";
             return Err(Fault::new(SINEW_BAD_INPUT, text));
         }
+        if matches!(**document, Document::Usd(_)) && !outcome.baked.additive.is_empty() {
+            let text = "USD has no clips to be added to keys; run the job with SINEW_LAYER_FULL";
+            return Err(Fault::new(SINEW_NOT_SUPPORTED, text));
+        }
         let replace = replace != 0;
         let chosen = name.is_some() || job.name_is_chosen;
         let wish = name.unwrap_or(&outcome.name);
@@ -247,10 +258,11 @@ pub unsafe extern "C" fn sinew_scene_add_job(
     })
 }
 
-/// Saves to a `.gltf` or `.glb` file, whole or not at all.
+/// Saves to a file, whole or not at all, in the format that the ending of its name says: `.gltf`, `.glb`, `.usda`, `.usdc`,
+/// `.usd`, `.usdz`. A scene from USD saved as USD is a new layer over its file; as `.usdz` it is whole.
 ///
 /// Thread: any, `const`. Errors: `SINEW_INVALID_ARGUMENT`, `SINEW_BAD_INPUT`, `SINEW_IO`, `SINEW_NOT_SUPPORTED`
-/// (the scene is not from glTF), handle errors.
+/// (the scene is not from a file), handle errors.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sinew_scene_save(
     scene: *const sinew_scene,
@@ -263,7 +275,7 @@ pub unsafe extern "C" fn sinew_scene_save(
         // SAFETY: the promises of the crate.
         let path = unsafe { input::path(path, path_length, "path") }?;
         match &scene.source {
-            Source::Document(document) => Ok(document.save(path)?),
+            Source::Document(document) => Ok(document.save(path, Destination::Layer, None).map(|_| ())?),
             Source::Host(_) => Err(not_a_file("be saved; read the job's curves and save with the host")),
         }
     })

@@ -78,7 +78,7 @@ pub unsafe extern "C" fn sinew_session_create(
         let out = unsafe { Out::new(out, "out") }?;
         let setup = match setup.is_null() {
             true => scene.automatic(None)?.0,
-            false => live::get(setup)?.read()?.clone(),
+            false => scene.adapt(live::get(setup)?.read()?.clone())?,
         };
         let data = scene.data();
         let clip = choose_clip(data, setup.clip.as_deref())?.map(|c| c.1);

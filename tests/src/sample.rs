@@ -34,6 +34,14 @@ pub fn gltf_files() -> Vec<PathBuf> {
     files
 }
 
+/// Every USD file, in order; empty when there is no sample folder.
+pub fn usd_files() -> Vec<PathBuf> {
+    let Some(folder) = folder() else { return Vec::new() };
+    let files = with_extension(&folder.join("usd"), &["usd", "usda", "usdc", "usdz"]);
+    assert!(!files.is_empty(), "the sample folder holds no USD files");
+    files
+}
+
 /// The name of a file in messages: its path below the folder named after the format, or just its name.
 pub fn label(path: &Path) -> String {
     let parts: Vec<_> = path.components().map(|c| c.as_os_str().to_string_lossy()).collect();

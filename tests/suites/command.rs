@@ -263,7 +263,7 @@ fn a_set_up_goes_into_the_scene_as_physics() {
     fs::write(folder.path().join("none.json"), r#"{"sinew":1}"#).unwrap();
     for (arguments, code, says) in [
         (&["hop.gltf"][..], 2, "is the scene itself"),
-        (&["out.txt"], 2, "must end in .gltf or .glb"),
+        (&["out.txt"], 2, "must end in .gltf, .glb"),
         (&["out.gltf", "--setup", "none.json"], 3, "none.json: bodies: nothing is simulated"),
         (&["out.gltf", "--setup", "gone.json"], 4, "gone.json"),
     ] {

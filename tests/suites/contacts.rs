@@ -6,7 +6,8 @@
 use serde_json::Value;
 use sinew_core::motion::{points, touching};
 use sinew_core::scene::Scene;
-use sinew_plugin::gltf::{Document, ReadOptions};
+use sinew_plugin::document::Document;
+use sinew_plugin::gltf::ReadOptions;
 use sinew_plugin::job::{Outcome, SetupSource, load_setup, simulate};
 use sinew_tests::host::compile;
 use sinew_tests::program::{Finished, Program};

@@ -8,7 +8,7 @@
 
 use super::buffer::{Buffer, MESHOPT};
 use super::entry::Entry;
-use super::error::Error;
+use crate::error::Error;
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Arc;

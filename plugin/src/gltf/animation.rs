@@ -7,7 +7,7 @@
 
 use super::accessor::{Component, Data};
 use super::entry::{Entry, quote};
-use super::error::Error;
+use crate::error::Error;
 use sinew_core::curve::{Curve, Kind, Segments};
 use sinew_core::scene::{Channel, Clip, Property, Scene};
 use std::collections::HashSet;

@@ -3,8 +3,8 @@
 //! A file named by several buffers is read once, so that memory stays in proportion to what is on disk.
 
 use super::entry::Entry;
-use super::error::Error;
 use super::resource::{self, Folders, Resource};
+use crate::error::Error;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -9,7 +9,7 @@ use super::Document;
 use super::animation;
 use super::buffer::{Buffer, Home};
 use super::entry::{Entry, quote};
-use super::error::Error;
+use crate::error::Error;
 use serde_json::{Map, Value, json};
 use sinew_core::curve::Segments;
 use sinew_core::scene::{Channel, Channels, Clip, Local, Property};

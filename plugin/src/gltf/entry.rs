@@ -3,7 +3,7 @@
 //! The document stays a [`Value`], so that whatever we do not understand is written back as it was; this is the
 //! typed look at the few parts we need. Every look fails with the object's own name in the text.
 
-use super::error::Error;
+use crate::error::Error;
 use serde_json::{Map, Value};
 
 /// Longest part of a name shown in a message. Names are the file's, so they may be of any length, and a clip's

@@ -3,7 +3,7 @@
 //! Chunks of other kinds than JSON and BIN are kept and written back. Fails when the header or a chunk promises
 //! more bytes than there are.
 
-use super::error::Error;
+use crate::error::Error;
 
 const MAGIC: &[u8; 4] = b"glTF";
 const JSON: u32 = 0x4E4F_534A;

@@ -4,9 +4,9 @@
 //! bytes added; a `.gltf` document that becomes GLB has its buffers laid end to end into the BIN chunk.
 
 use super::buffer::{Buffer, Home, MESHOPT};
-use super::error::Error;
 use super::resource;
 use super::{Container, Document, glb};
+use crate::error::Error;
 use serde_json::{Value, json};
 use std::sync::Arc;
 

@@ -5,8 +5,8 @@
 
 use super::accessor::{Accessor, Component, Data};
 use super::entry::Entry;
-use super::error::Error;
 use super::skin;
+use crate::error::Error;
 use glam::DVec3;
 use sinew_core::scene::Mesh;
 use std::collections::HashMap;

@@ -19,12 +19,13 @@ mod animation;
 mod buffer;
 mod clip;
 mod entry;
-mod error;
+
 mod glb;
 mod layout;
+mod make;
 mod mesh;
 mod morph;
-mod physics;
+pub(crate) mod physics;
 mod pose;
 mod read;
 mod resource;
@@ -32,9 +33,10 @@ mod save;
 mod skin;
 mod transform;
 
+pub use crate::error::{Error, ErrorKind};
 pub use clip::ClipToAdd;
-pub use error::{Error, ErrorKind};
 pub use physics::{Dialect as PhysicsDialect, Physics};
+pub(crate) use transform::decompose;
 
 use buffer::Buffer;
 use entry::{Entry, quote};

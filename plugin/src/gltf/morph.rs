@@ -9,7 +9,7 @@ use super::accessor::Data;
 use super::animation;
 use super::clip::array;
 use super::entry::Entry;
-use super::error::Error;
+use crate::error::Error;
 use glam::{DQuat, DVec3};
 use serde_json::{Value, json};
 use sinew_core::bake::Deformation;

@@ -3,7 +3,7 @@
 use super::Document;
 use super::animation;
 use super::clip::array;
-use super::error::Error;
+use crate::error::Error;
 use glam::{DQuat, DVec3};
 use serde_json::{Value, json};
 use sinew_core::scene::Local;

@@ -6,8 +6,8 @@
 use super::accessor::Data;
 use super::buffer::Buffer;
 use super::entry::{Entry, quote};
-use super::error::Error;
 use super::{animation, mesh, skin, transform};
+use crate::error::Error;
 use serde_json::Value;
 use sinew_core::scene::{Node, Scene};
 

@@ -5,7 +5,7 @@
 //! to must be a regular file, since a device or pipe may never end.
 
 use super::entry::quote;
-use super::error::Error;
+use crate::error::Error;
 use base64::Engine;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};

@@ -4,10 +4,10 @@
 //! already there is never overwritten, nor is any file that the document itself came from or refers to.
 
 use super::buffer::Home;
-use super::error::Error;
 use super::layout::Sidecar;
 use super::resource::Resource;
 use super::{Document, entry::quote};
+use crate::error::Error;
 use crate::files::Staging;
 use std::collections::HashSet;
 use std::fs::File;

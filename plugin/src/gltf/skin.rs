@@ -5,7 +5,7 @@
 
 use super::accessor::{Accessor, Component, Data};
 use super::entry::Entry;
-use super::error::Error;
+use crate::error::Error;
 use glam::{DAffine3, DMat4};
 use sinew_core::scene::{Influence, Scene, Skin};
 

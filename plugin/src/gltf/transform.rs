@@ -1,7 +1,7 @@
 //! A node's rest transform: channels as given, or a matrix taken apart into channels where that is exact.
 
 use super::entry::Entry;
-use super::error::Error;
+use crate::error::Error;
 use glam::{DMat3, DMat4, DQuat, DVec3};
 use sinew_core::rotation;
 use sinew_core::scene::{Channels, Local};
@@ -44,7 +44,7 @@ pub(super) fn read(node: &Entry<'_>) -> Result<Local, Error> {
 
 /// Translation, rotation and scale of an affine matrix, `None` when it is sheared. A mirror becomes a negative
 /// x scale; axes of length zero are completed to a frame.
-pub(super) fn decompose(m: DMat4) -> Option<Channels> {
+pub(crate) fn decompose(m: DMat4) -> Option<Channels> {
     let axes = [m.x_axis, m.y_axis, m.z_axis].map(|c| c.truncate());
     let mut scale = axes.map(DVec3::length);
     let largest = scale.into_iter().fold(0.0, f64::max);

@@ -3,14 +3,16 @@
 use super::bake_file::{check_output, check_plot, same_file};
 use super::clip_names::free_clip_name;
 use super::{JobError, LoadedSetup, Progress, SetupSource, Stage, Status, default_output, load_setup};
-use crate::gltf::{ClipToAdd, Document, ReadOptions};
+use crate::document::Document;
+use crate::gltf::{ClipToAdd, ReadOptions};
+use crate::usd::{self, Destination};
 use serde::Serialize;
 use sinew_core::assemble::{Ending, Goal};
 use sinew_core::bake;
 use sinew_core::joint::openings;
 use sinew_core::rig::{Rig, Setting, Value, compile};
 use sinew_core::rotation;
-use sinew_core::setup::{Setup, SetupError, choose_clip};
+use sinew_core::setup::{BakedKeys, Setup, SetupError, choose_clip};
 use sinew_core::simulate::{Together, together};
 use std::path::PathBuf;
 
@@ -122,6 +124,9 @@ pub fn assemble_file(
     let LoadedSetup { mut setup, name: setup_name, warnings: of_setup } =
         load_setup(&request.scene, &document, &request.setup, request.clip.as_deref())?;
     let bad = |error: SetupError| JobError::Setup { file: setup_name.clone(), error };
+    if usd::is_usd(&output) {
+        setup.bake.keys = BakedKeys::EveryFrame;
+    }
 
     tell(Progress::begin(Stage::Compile))?;
     let chosen = match request.pose {
@@ -181,14 +186,21 @@ pub fn assemble_file(
         }
         Some((source, clip)) => {
             let name = clip_name(request, &setup, &document, &clip.name)?;
-            let baked = bake::bake(document.scene(), Some(clip), &rig, &done.motion, &setup.bake, true)?;
+            let baked = bake::bake(
+                document.scene(),
+                Some(clip),
+                &rig,
+                &done.motion,
+                &setup.bake,
+                document.is_single(),
+            )?;
             let channels = &baked.channels;
             document.add_clip(&ClipToAdd { name: &name, source: Some(source), replace: false, channels })?;
             (report.name, report.keys) = (Some(name), baked.keys);
         }
     }
     tell(Progress::begin(Stage::Save))?;
-    document.save(&output)?;
+    report.warnings.extend(document.save(&output, Destination::Layer, None)?);
     if let Some(plot) = &request.plot {
         let what = report.name.as_deref().unwrap_or("assembled");
         let title = format!("{}: {what}", document.scene().name);

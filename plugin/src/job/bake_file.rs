@@ -2,7 +2,9 @@
 
 use super::contact_file::{check_contacts, contact_file};
 use super::{ClipNames, JobError, LoadedSetup, Progress, Report, SetupSource, Stage, load_setup, simulate};
-use crate::gltf::{Document, ReadOptions};
+use crate::document::Document;
+use crate::gltf::ReadOptions;
+use crate::usd::{self, Destination};
 use sinew_core::motion::Motion;
 use sinew_core::scene::Scene;
 use sinew_core::setup::{BakedKeys, BakedLayer, Preset, Setup};
@@ -26,6 +28,8 @@ pub struct BakeRequest {
     pub replace: bool,
     /// Allow the output to be the scene's own file.
     pub in_place: bool,
+    /// USD: everything in one layer, instead of a new layer over the scene.
+    pub flatten: bool,
     /// Preset for every actuator.
     pub preset: Option<Preset>,
     /// First and last frame.
@@ -80,8 +84,11 @@ impl BakeRequest {
     }
 }
 
-/// `ball.gltf` becomes `ball.sinew.gltf` beside it.
+/// `ball.gltf` becomes `ball.sinew.gltf` beside it, and `shot.usdc`, as any USD, a layer `shot.sinew.usda`.
 pub fn default_output(scene: &Path) -> PathBuf {
+    if usd::is_usd(scene) {
+        return scene.with_extension("sinew.usda");
+    }
     let extension = scene.extension().map_or("glb".into(), |e| e.to_string_lossy().into_owned());
     scene.with_extension(format!("sinew.{extension}"))
 }
@@ -90,9 +97,9 @@ pub fn default_output(scene: &Path) -> PathBuf {
 pub(super) fn check_output(output: &Path) -> Result<(), JobError> {
     let ending = output.extension().map(|e| e.to_string_lossy().to_ascii_lowercase());
     match ending.as_deref() {
-        Some("gltf" | "glb") => Ok(()),
+        Some("gltf" | "glb" | "usd" | "usda" | "usdc" | "usdz") => Ok(()),
         _ => Err(JobError::Use(format!(
-            "{} must end in .gltf or .glb, which says what to write",
+            "{} must end in .gltf, .glb, .usda, .usdc, .usd or .usdz, which says what to write",
             output.display()
         ))),
     }
@@ -135,12 +142,23 @@ pub fn bake_file(
     let open_s = began.elapsed().as_secs_f64();
 
     request.overrule(&mut setup);
-    if let Some([first, _]) = setup.bake.frames.filter(|f| f[0] < 0.0) {
+    let to_usd = usd::is_usd(&output);
+    if to_usd {
+        // USD has no cubics: a sample at every frame is exact there, and few keys would not be.
+        setup.bake.keys = BakedKeys::EveryFrame;
+        if setup.bake.layer != BakedLayer::Full {
+            return Err(JobError::Use(
+                "USD has no clips to be added to keys: bake the whole motion, which is a layer that can be muted".into(),
+            ));
+        }
+    }
+    if let Some([first, _]) = setup.bake.frames.filter(|f| f[0] < 0.0 && !to_usd) {
         return Err(JobError::Use(format!(
             "the range starts at frame {first}, but glTF has no time before 0; start at 0"
         )));
     }
-    let mut outcome = simulate(document.scene(), &setup, &setup_name, true, progress)?;
+    let mut outcome =
+        simulate(document.scene(), &setup, &setup_name, document.is_single() && !to_usd, progress)?;
     let other_steps = match request.compare_steps {
         true => Some(other_steps(document.scene(), &setup, &setup_name, progress)?),
         false => None,
@@ -161,11 +179,16 @@ pub fn bake_file(
         for deformation in &outcome.deformations {
             let frames = outcome.motion.times();
             let channel = document.add_deformation(deformation, outcome.source, frames)?;
-            outcome.baked.channels.push(channel);
+            outcome.baked.channels.extend(channel);
         }
     }
-    names.add(&mut document, &outcome, request.replace)?;
-    document.save(&output)?;
+    let shown = names.add(&mut document, &outcome, request.replace)?;
+    let how = match (request.in_place, request.flatten) {
+        (true, _) => Destination::InPlace,
+        (false, true) => Destination::Flat,
+        (false, false) => Destination::Layer,
+    };
+    let said = document.save(&output, how, Some(shown))?;
     if let Some(plot) = &request.plot {
         let title = format!("{}: {}", document.scene().name, names.shown());
         let also = other_steps
@@ -193,6 +216,7 @@ pub fn bake_file(
     report.contacts_file = request.contacts.as_ref().map(|p| p.display().to_string());
     report.steps_apart = other_steps.as_ref().map(|other| farthest_apart(&outcome.motion, other));
     report.warnings.splice(0..0, document.warnings().iter().cloned().chain(warnings));
+    report.warnings.extend(said);
     Ok(outcome.report)
 }
 

@@ -1,7 +1,8 @@
 //! The clips of a bake in a document: the whole motion, the layer on top of the keys, or both, and what they are called.
 
 use super::Outcome;
-use crate::gltf::{ClipToAdd, Document, Error};
+use crate::document::Document;
+use crate::gltf::{ClipToAdd, Error};
 use sinew_core::scene::Scene;
 
 /// What is put behind the name of a layer.

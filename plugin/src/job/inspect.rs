@@ -2,7 +2,8 @@
 
 use super::setup_file::AUTOMATIC;
 use super::{JobError, LoadedSetup, SetupSource, load_setup};
-use crate::gltf::{Document, ReadOptions};
+use crate::document::Document;
+use crate::gltf::ReadOptions;
 use serde::Serialize;
 use sinew_core::rig::{Carrier, compile};
 use sinew_core::scene::{Property, Scene};
@@ -137,6 +138,10 @@ pub fn inspect(
     let automatic = setup_name == AUTOMATIC;
     if let Some(clip) = chosen.filter(|_| automatic) {
         found.remarks = remarks(scene, clip);
+        if matches!(document, Document::Usd(_)) {
+            // The stage says how large a unit is.
+            found.remarks.retain(|r| !r.contains("a unit is taken for"));
+        }
     }
     let mut simulated = HashSet::new();
     if !setup.bodies.is_empty() {

@@ -2,7 +2,9 @@
 
 use super::bake_file::{check_output, same_file};
 use super::{JobError, LoadedSetup, SetupSource, Status, load_setup};
-use crate::gltf::{Document, PhysicsDialect, ReadOptions};
+use crate::document::Document;
+use crate::gltf::{PhysicsDialect, ReadOptions};
+use crate::usd::{self, Destination};
 use serde::Serialize;
 use sinew_core::setup::SetupError;
 use std::path::PathBuf;
@@ -37,7 +39,7 @@ pub struct PhysicsReport {
     pub setup: String,
     /// Where it was written.
     pub output: String,
-    /// The extension of its bodies.
+    /// The extension of its bodies, or UsdPhysics.
     pub physics: &'static str,
     /// Bodies that physics moves.
     pub bodies: usize,
@@ -66,15 +68,19 @@ pub fn physics_file(request: &PhysicsRequest) -> Result<PhysicsReport, JobError>
     }
     let mut warnings = document.warnings().to_vec();
     warnings.extend(of_setup);
-    warnings.extend(document.set_physics(&setup, request.dialect).map_err(bad)?);
-    document.save(output)?;
+    if document.is_foreign(output) {
+        warnings.extend(document.convert(output, None, Some(&setup))?);
+    } else {
+        warnings.extend(document.set_physics(&setup, request.dialect).map_err(bad)?);
+        warnings.extend(document.save(output, Destination::Layer, None)?);
+    }
     Ok(PhysicsReport {
         status: Status::Done,
         version: env!("CARGO_PKG_VERSION"),
         scene: request.scene.display().to_string(),
         setup: name.clone(),
         output: output.display().to_string(),
-        physics: request.dialect.extension(),
+        physics: if usd::is_usd(output) { "UsdPhysics" } else { request.dialect.extension() },
         bodies,
         joints: setup.joints.len(),
         warnings,

@@ -2,7 +2,7 @@
 //! the keys.
 
 use super::JobError;
-use crate::gltf::Document;
+use crate::document::Document;
 use sinew_core::setup::{self, Setup};
 use std::path::{Path, PathBuf};
 
@@ -63,7 +63,8 @@ pub fn load_setup(
         },
         _ => JobError::Io { file: file.clone(), error },
     })?;
-    let mut setup = setup::from_json(&text).map_err(|error| JobError::Setup { file: name.clone(), error })?;
+    let bad = |error| JobError::Setup { file: name.clone(), error };
+    let mut setup = document.adapt(setup::from_json(&text).map_err(bad)?).map_err(bad)?;
     if let Some(clip) = clip {
         setup.clip = Some(clip.to_string());
     }
@@ -82,6 +83,6 @@ fn without_file(document: &Document, clip: Option<&str>) -> Result<LoadedSetup, 
             warnings: physics.warnings,
         });
     }
-    let setup = setup::automatic(document.scene(), clip).map_err(named(AUTOMATIC))?;
+    let setup = document.automatic(clip).map_err(named(AUTOMATIC))?;
     Ok(LoadedSetup { setup, name: AUTOMATIC.into(), warnings: Vec::new() })
 }

@@ -1,7 +1,8 @@
-//! Outside judges: programs that others trust and that share no code with us. Their Node scripts and pinned
+//! Outside judges: programs that others trust and that share no code with us. Their scripts and pinned
 //! packages are in `tests/oracles`; `tests/run` installs them.
 
 pub mod khronos;
+pub mod openusd;
 pub mod three;
 
 use crate::program::Program;

@@ -38,7 +38,7 @@ pub enum Command {
 /// What every reading command takes.
 #[derive(Args)]
 pub struct Input {
-    /// The scene: .gltf or .glb.
+    /// The scene: .gltf, .glb, .usda, .usdc, .usd or .usdz.
     pub scene: PathBuf,
     /// Clip that guides, by name or #index [default: the set-up's, else the first].
     #[arg(long, value_name = "NAME")]
@@ -49,7 +49,7 @@ pub struct Input {
     /// Use the set-up that there would be without a file.
     #[arg(long)]
     pub auto: bool,
-    /// Folder that buffers and images may come from besides the scene's own.
+    /// Folder that buffers, images and layers may come from besides the scene's own.
     #[arg(long, value_name = "FOLDER")]
     pub asset_root: Option<PathBuf>,
     /// Print JSON.
@@ -61,7 +61,7 @@ pub struct Input {
 pub struct Bake {
     #[command(flatten)]
     pub input: Input,
-    /// Where the result goes, .gltf or .glb [default: NAME.sinew.EXT beside the scene].
+    /// Where the result goes; the ending says the format [default: NAME.sinew.EXT beside the scene, .usda for USD].
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Name of the new clip [default: the source's with " (Sinew)"].
@@ -73,6 +73,9 @@ pub struct Bake {
     /// Overwrite the scene itself.
     #[arg(long, conflicts_with = "output")]
     pub in_place: bool,
+    /// USD: write everything into one layer, instead of a new layer over the scene.
+    #[arg(long, conflicts_with = "in_place")]
+    pub flatten: bool,
     /// Strength of every actuator.
     #[arg(long)]
     pub preset: Option<Preset>,
@@ -118,7 +121,7 @@ pub struct Bake {
 pub struct Assemble {
     #[command(flatten)]
     pub input: Input,
-    /// Where the result goes, .gltf or .glb [default: NAME.sinew.EXT beside the scene].
+    /// Where the result goes; the ending says the format [default: NAME.sinew.EXT beside the scene, .usda for USD].
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Name of the new clip [default: the source's with " (assembled)"].
@@ -137,7 +140,7 @@ pub struct Assemble {
 
 #[derive(Args)]
 pub struct Setup {
-    /// The scene: .gltf or .glb.
+    /// The scene: .gltf, .glb, .usda, .usdc, .usd or .usdz.
     #[arg(required_unless_present = "schema")]
     pub scene: Option<PathBuf>,
     /// Clip that guides, by name or #index [default: the first].
@@ -149,10 +152,11 @@ pub struct Setup {
     /// Overwrite a set-up that is there.
     #[arg(long)]
     pub force: bool,
-    /// Write the scene itself, with its set-up as physics in it: .gltf or .glb.
-    #[arg(long, value_name = "FILE", requires = "scene", conflicts_with_all = ["output", "force"])]
+    /// Write the scene itself, with its set-up as physics in it; the ending says the format; from USD to USD it is a layer.
+    /// Also --to-usd.
+    #[arg(long, alias = "to-usd", value_name = "FILE", requires = "scene", conflicts_with_all = ["output", "force"])]
     pub into: Option<PathBuf>,
-    /// The extensions that it is written as.
+    /// The extensions that it is written as in glTF.
     #[arg(long, value_name = "FAMILY", default_value = "khr", requires = "into")]
     pub physics: Physics,
     /// The set-up to write [default: NAME.sinew.json beside the scene, else the physics in it, else automatic].
@@ -266,6 +270,7 @@ impl Bake {
             name: self.name.clone(),
             replace: self.replace,
             in_place: self.in_place,
+            flatten: self.flatten,
             preset: self.preset.map(|p| match p {
                 Preset::Subtle => setup::Preset::Subtle,
                 Preset::Reactive => setup::Preset::Reactive,

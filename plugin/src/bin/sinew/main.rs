@@ -7,7 +7,8 @@ mod say;
 
 use arguments::{Arguments, Command};
 use clap::Parser;
-use sinew_plugin::gltf::{Document, ReadOptions};
+use sinew_plugin::document::Document;
+use sinew_plugin::gltf::ReadOptions;
 use sinew_plugin::job::{self, JobError, SetupSource, Status};
 use std::path::Path;
 use std::process::ExitCode;

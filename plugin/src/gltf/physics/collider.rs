@@ -12,7 +12,7 @@ use std::collections::HashMap;
 const ALONG: f64 = 1e-5;
 
 /// One collider of a body, in the frame of the body.
-pub(super) struct Lump {
+pub(crate) struct Lump {
     /// The node that it is on.
     pub node: usize,
     /// Its kind and sizes; a set-up's capsules and cylinders stand along y.
@@ -26,11 +26,11 @@ pub(super) struct Lump {
 }
 
 /// What is said of such a mesh.
-pub(super) const ROUGH: &str =
+pub(crate) const ROUGH: &str =
     "a mesh as the collider of another node counts as the tightest of box, ball, capsule and cylinder";
 
 /// The shape of a body with these colliders, of which there is at least one.
-pub(super) fn shape_of(lumps: &[Lump]) -> Shape {
+pub(crate) fn shape_of(lumps: &[Lump]) -> Shape {
     if let [only] = lumps
         && only.at.position.length() <= 1e-9
         && only.at.rotation == DQuat::IDENTITY
@@ -49,7 +49,7 @@ pub(super) fn shape_of(lumps: &[Lump]) -> Shape {
 }
 
 /// What a collider is.
-pub(super) enum Form {
+pub(crate) enum Form {
     /// Along y, at the origin.
     Primitive(Kind),
     /// The mesh of that index, and whether its hull is meant.
@@ -60,7 +60,7 @@ pub(super) enum Form {
 
 impl Reader<'_> {
     /// The colliders of every body, by its node; those that belong to none are at their own.
-    pub(super) fn colliders(&mut self) -> HashMap<usize, Vec<Lump>> {
+    pub(crate) fn colliders(&mut self) -> HashMap<usize, Vec<Lump>> {
         let mut found: HashMap<usize, Vec<Lump>> = HashMap::new();
         for node in 0..self.scene.nodes.len() {
             let extensions = self.extensions(node);
@@ -103,7 +103,7 @@ impl Reader<'_> {
     }
 
     /// The form of a node's collider, and whether its ends differ in radius.
-    pub(super) fn form_and_taper(&self, node: usize) -> (Option<Form>, bool) {
+    pub(crate) fn form_and_taper(&self, node: usize) -> (Option<Form>, bool) {
         let root = &self.json["extensions"];
         let extensions = self.extensions(node);
         let khronos = &extensions[KHR_BODY]["collider"];
@@ -124,12 +124,17 @@ impl Reader<'_> {
     }
 
     /// A collider in the frame of its body.
-    pub(super) fn lump(&mut self, body: usize, node: usize, form: Form) -> Option<Lump> {
+    pub(crate) fn lump(&mut self, body: usize, node: usize, form: Form) -> Option<Lump> {
+        self.lump_turned(body, node, form, &DMat3::IDENTITY)
+    }
+
+    /// The same, turned within its node.
+    pub(crate) fn lump_turned(&mut self, body: usize, node: usize, form: Form, turn: &DMat3) -> Option<Lump> {
         let frame = self.pose.placement(body);
         let world = *self.pose.world(node);
         let back = frame.rotation.inverse();
         let origin = back * (world.translation - frame.position);
-        let linear = DMat3::from_quat(back) * world.matrix3;
+        let linear = DMat3::from_quat(back) * world.matrix3 * *turn;
         let kind = match form {
             Form::Mesh(mesh, _) => {
                 let points = &self.scene.meshes.get(mesh).filter(|m| !m.positions.is_empty())?.positions;

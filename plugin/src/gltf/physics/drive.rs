@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// One drive that a set-up can have, in metres or radians, in the axes of the joint's node.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Drive {
+pub(crate) struct Drive {
     /// Along the axis, or else about it.
     pub is_linear: bool,
     pub axis: usize,
@@ -20,7 +20,7 @@ pub(super) struct Drive {
 }
 
 /// The drives of a joint's description, and what of them no set-up can say.
-pub(super) fn drives(described: &Value) -> (Vec<Drive>, Vec<&'static str>) {
+pub(crate) fn drives(described: &Value) -> (Vec<Drive>, Vec<&'static str>) {
     let mut notes = Vec::new();
     let items = described["drives"].as_array().map_or(&[][..], Vec::as_slice);
     let found = items.iter().filter_map(|d| drive(d, &mut notes)).collect();

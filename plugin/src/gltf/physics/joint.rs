@@ -148,7 +148,7 @@ struct Place {
 }
 
 /// The rotation that takes x, y, z to the axis of that index and the two after it.
-fn main_axis(axis: usize) -> DQuat {
+pub(crate) fn main_axis(axis: usize) -> DQuat {
     let of = |i: usize| DVec3::AXES[(axis + i) % 3];
     DQuat::from_mat3(&DMat3::from_cols(of(0), of(1), of(2)))
 }

@@ -9,14 +9,14 @@ use serde_json::Value;
 
 /// How a limit gives way: N/m and N s/m, or N m/rad and N m s/rad.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Soft {
+pub(crate) struct Soft {
     pub stiffness: f64,
     pub damping: f64,
 }
 
 /// What the limits say of one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Way {
+pub(crate) struct Way {
     /// Held at this value.
     pub hold: Option<f64>,
     /// How the hold gives way; not at all without.
@@ -39,7 +39,7 @@ impl Way {
 
 /// The limits of a joint.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Limits {
+pub(crate) struct Limits {
     /// Along x, y, z.
     pub linear: [Way; 3],
     /// About x, y, z.

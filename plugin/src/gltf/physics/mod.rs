@@ -21,6 +21,13 @@ mod note;
 mod tests;
 mod write;
 
+pub(crate) use collider::{Form, Lump, ROUGH, shape_of};
+pub(crate) use drive::Drive;
+pub(crate) use joint::main_axis;
+pub(crate) use limit::{Limits, Way};
+pub(crate) use nearest::{Nearest, nearest};
+pub(crate) use write::{Frame, describe, towards};
+
 use super::Document;
 use motion::Motion;
 use note::Notes;
@@ -30,7 +37,7 @@ use sinew_core::setup::{self, Behaviour, Setup, SetupError, choose_clip};
 use std::collections::{HashMap, HashSet};
 
 /// How long a scene is simulated that has free bodies and no keys to say so, s.
-const SECONDS_WITHOUT_KEYS: f64 = 5.0;
+pub(crate) const SECONDS_WITHOUT_KEYS: f64 = 5.0;
 
 /// The physics of a scene.
 #[derive(Clone, Debug, PartialEq)]
@@ -133,21 +140,26 @@ impl Document {
 }
 
 /// What is needed to read any part of a document's physics.
-struct Reader<'a> {
+pub(crate) struct Reader<'a> {
     json: &'a Value,
     scene: &'a Scene,
     /// At the first frame.
-    pose: Pose<'a>,
-    names: HashMap<&'a str, Vec<usize>>,
+    pub(crate) pose: Pose<'a>,
+    pub(crate) names: HashMap<&'a str, Vec<usize>>,
     /// For every node the nearest of itself and its ancestors that is a body of some kind.
-    owner: Vec<Option<usize>>,
+    pub(crate) owner: Vec<Option<usize>>,
     /// Bodies that made it into the set-up.
-    simulated: HashSet<usize>,
-    notes: Notes,
+    pub(crate) simulated: HashSet<usize>,
+    pub(crate) notes: Notes,
 }
 
 impl<'a> Reader<'a> {
-    fn new(json: &'a Value, scene: &'a Scene, pose: Pose<'a>, is_body: impl Fn(usize) -> bool) -> Self {
+    pub(crate) fn new(
+        json: &'a Value,
+        scene: &'a Scene,
+        pose: Pose<'a>,
+        is_body: impl Fn(usize) -> bool,
+    ) -> Self {
         Reader {
             json,
             scene,
@@ -179,17 +191,27 @@ impl Reader<'_> {
     }
 
     /// How a set-up refers to a node.
-    fn reference(&self, node: usize) -> String {
+    pub(crate) fn reference(&self, node: usize) -> String {
         self.scene.reference(&self.names, node)
     }
 
     /// Notes that `what` of that node is not carried over.
-    fn note(&mut self, what: &'static str, node: usize) {
+    pub(crate) fn note(&mut self, what: &'static str, node: usize) {
         self.notes.add(what, format!("node {}", self.scene.label(node)));
     }
 
+    /// The parent of a node.
+    pub(crate) fn parent_of(&self, node: usize) -> Option<usize> {
+        self.scene.nodes[node].parent
+    }
+
+    /// The map of a node's parent to the world, if it has one.
+    pub(crate) fn parent_world(&self, node: usize) -> Option<&glam::DAffine3> {
+        self.parent_of(node).map(|p| self.pose.world(p))
+    }
+
     /// Whether curves can move the node.
-    fn can_move(&self, node: usize) -> bool {
+    pub(crate) fn can_move(&self, node: usize) -> bool {
         !matches!(self.scene.nodes[node].local, Local::Matrix(_))
     }
 

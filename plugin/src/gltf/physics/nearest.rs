@@ -9,7 +9,7 @@ use sinew_core::setup::{Direction, Give, JointKind, Swing};
 
 /// A joint, in the axes of its node.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Nearest {
+pub(crate) struct Nearest {
     pub kind: JointKind,
     /// Which of the node's axes is the main one; the next ones, in turn, are the joint's y and z.
     pub axis: usize,
@@ -26,7 +26,7 @@ pub(super) struct Nearest {
 const FREE_TILT_DEG: f64 = 179.9;
 
 /// The nearest joint, and what of the limits it leaves out; `None` when nothing of it can be held.
-pub(super) fn nearest(limits: &Limits, drives: &[Drive]) -> (Option<Nearest>, Vec<&'static str>) {
+pub(crate) fn nearest(limits: &Limits, drives: &[Drive]) -> (Option<Nearest>, Vec<&'static str>) {
     let mut notes = limits.notes.clone();
     let Some((kind, axis, is_exact)) = kind(limits, drives) else {
         notes.push("a joint that holds no place and no distance is left out");
@@ -106,19 +106,19 @@ fn is_distance(kind: JointKind) -> bool {
 }
 
 /// Whether a kind leaves sliding along its main axis free.
-pub(super) fn frees_slide(kind: JointKind) -> bool {
+pub(crate) fn frees_slide(kind: JointKind) -> bool {
     use JointKind::*;
     matches!(kind, Cylindrical | Prismatic | BallSocket | Screw | Segment)
 }
 
 /// Whether a kind leaves turning about its main axis free.
-pub(super) fn frees_turn(kind: JointKind) -> bool {
+pub(crate) fn frees_turn(kind: JointKind) -> bool {
     use JointKind::*;
     matches!(kind, Pin | Cylindrical | Screw | Plane) || frees_swing(kind)
 }
 
 /// Whether a kind leaves tilting its main axis free.
-pub(super) fn frees_swing(kind: JointKind) -> bool {
+pub(crate) fn frees_swing(kind: JointKind) -> bool {
     use JointKind::*;
     matches!(kind, Universal | BallSocket | SmoothContact | Segment)
 }

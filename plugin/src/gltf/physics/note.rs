@@ -3,7 +3,7 @@
 
 /// Notes in the order in which their kinds were met.
 #[derive(Default)]
-pub(super) struct Notes(Vec<Note>);
+pub(crate) struct Notes(Vec<Note>);
 
 struct Note {
     what: &'static str,

@@ -233,7 +233,7 @@ fn is_round(joint: &Joint) -> bool {
 }
 
 /// A rotation that takes x to `axis` the shortest way, as set-ups mean it.
-fn towards(axis: DVec3) -> DQuat {
+pub(crate) fn towards(axis: DVec3) -> DQuat {
     match axis.x < -1.0 + 1e-12 {
         true => DQuat::from_rotation_y(std::f64::consts::PI),
         false => DQuat::from_rotation_arc(DVec3::X, axis),

@@ -5,14 +5,14 @@ use serde_json::{Value, json};
 use sinew_core::setup::{Direction, Joint, JointKind, Keyable};
 
 /// A joint's description, and what of the joint it cannot say.
-pub(super) struct Described {
+pub(crate) struct Described {
     pub value: Value,
     pub notes: Vec<&'static str>,
 }
 
 /// How a joint lies in its nodes, and what the units of set-ups are in those of the file.
 #[derive(Clone, Copy)]
-pub(super) struct Frame {
+pub(crate) struct Frame {
     /// Which of the nodes' axes is the main one; the next ones, in turn, are the joint's y and z.
     pub axis: usize,
     /// Length of distances, ropes and segments, scene units.
@@ -23,7 +23,7 @@ pub(super) struct Frame {
 }
 
 /// Limits and drives of a joint. `None` for kinds that limits cannot make.
-pub(super) fn describe(joint: &Joint, frame: Frame) -> Option<Described> {
+pub(crate) fn describe(joint: &Joint, frame: Frame) -> Option<Described> {
     let mut to = Describer { frame, limits: Vec::new(), drives: Vec::new(), notes: Vec::new() };
     let give = joint.give.as_ref();
     let torque = 1.0 / frame.metres_per_unit.powi(2);

@@ -25,6 +25,8 @@ use super::{
 };
 use crate::gltf::Document;
 use glam::DVec3;
+pub(crate) use joint::towards;
+pub(crate) use limit::{Frame, describe};
 use serde_json::{Value, json};
 use sinew_core::rig::{Rig, compile, resolve_node};
 use sinew_core::scene::{Clip, Node, Pose, Property, Scene};

@@ -28,16 +28,16 @@ impl Error {
         self.kind
     }
 
-    pub(super) fn input(what: impl Into<String>) -> Error {
+    pub(crate) fn input(what: impl Into<String>) -> Error {
         Error { kind: ErrorKind::Input, file: String::new(), what: what.into(), source: None }
     }
 
-    pub(super) fn io(what: impl Into<String>, source: io::Error) -> Error {
+    pub(crate) fn io(what: impl Into<String>, source: io::Error) -> Error {
         Error { kind: ErrorKind::Io, file: String::new(), what: what.into(), source: Some(source) }
     }
 
     /// Says which file; functions inside this module know only the object.
-    pub(super) fn in_file(mut self, file: &str) -> Error {
+    pub(crate) fn in_file(mut self, file: &str) -> Error {
         if self.file.is_empty() {
             self.file = file.to_owned();
         }
@@ -45,7 +45,7 @@ impl Error {
     }
 
     /// Puts the object's name before the text.
-    pub(super) fn at(mut self, place: &str) -> Error {
+    pub(crate) fn at(mut self, place: &str) -> Error {
         self.what = format!("{place}: {}", self.what);
         self
     }

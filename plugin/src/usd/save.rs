@@ -1,0 +1,389 @@
+//! A document on disk.
+//!
+//! By default a new layer that has the input as its sublayer and besides it only what changed: muting it, or deleting
+//! the file, brings the shot back as it was. Asked for, everything in one layer, or the input itself with the changes
+//! in its root layer. A `.usdz` is always whole: the root layer with the changes, and all that it refers to.
+
+use super::edits::Edits;
+use super::operate;
+use super::stage::{self, Opened, said};
+use super::{Document, Home};
+use crate::error::Error;
+use crate::files::Staging;
+use glam::DMat4;
+use openusd::gf;
+use openusd::sdf::{self, AbstractData, Value};
+use sinew_core::curve::Segments;
+use sinew_core::scene::{Clip, Pose};
+use std::collections::BTreeSet;
+use std::io::Cursor;
+use std::path::{Component, Path, PathBuf};
+
+/// How a stage is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Destination {
+    /// A new layer over the input.
+    #[default]
+    Layer,
+    /// One layer with everything.
+    Flat,
+    /// The input's own root layer.
+    InPlace,
+}
+
+/// Fields of a root layer that say what the stage is; a layer over it must say the same.
+const OF_THE_STAGE: [&str; 10] = [
+    "defaultPrim",
+    "upAxis",
+    "metersPerUnit",
+    "kilogramsPerUnit",
+    "timeCodesPerSecond",
+    "framesPerSecond",
+    "startTimeCode",
+    "endTimeCode",
+    "expressionVariables",
+    "colorConfiguration",
+];
+
+impl Document {
+    /// Writes to a `.usda`, `.usdc`, `.usd` or `.usdz` file. Returns what is worth knowing. On any error nothing is
+    /// written.
+    pub fn save(&self, path: &Path, how: Destination) -> Result<Vec<String>, Error> {
+        let name = path.display().to_string();
+        stage::apart(&name, || self.try_save(path, how))
+    }
+
+    fn try_save(&self, path: &Path, how: Destination) -> Result<Vec<String>, Error> {
+        let folder = match path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        let folder = folder
+            .canonicalize()
+            .map_err(|e| Error::io(format!("cannot open the folder {}", folder.display()), e))?;
+        let target = folder.join(path.file_name().ok_or_else(|| Error::input("the path names no file"))?);
+        let ending = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+        let is_package = ending == "usdz";
+        let is_own = target == self.source;
+        if how == Destination::InPlace && !is_own {
+            return Err(Error::input("to write in place, the path must be the scene's own"));
+        }
+        if is_own && how != Destination::InPlace {
+            return Err(Error::input("is the scene itself; save under another name, or in place"));
+        }
+        let opened = stage::open(&self.source, &self.options)?;
+        let mut warnings = Vec::new();
+        let (edits, range) = self.edits(&opened, &mut warnings)?;
+        opened.remarks()?;
+        if is_package {
+            self.author(&opened, edits, range)?;
+            self.package(&opened, &target)?;
+            return Ok(warnings);
+        }
+        let bytes = match how {
+            Destination::Layer => {
+                let mut data = sdf::Data::new();
+                sdf::Data::create_spec(&mut data, sdf::Path::abs_root(), sdf::SpecType::PseudoRoot);
+                self.over(&opened, &mut data, &folder, range)?;
+                edits.write(&mut data, Some(&opened.stage))?;
+                bytes(&data, &ending)?
+            }
+            Destination::Flat => {
+                self.author(&opened, edits, range)?;
+                let flat = opened.stage.flatten().map_err(|e| Error::input(said(&e)))?;
+                bytes(flat.data(), &ending)?
+            }
+            Destination::InPlace => {
+                self.author(&opened, edits, range)?;
+                let root = opened.stage.root_layer();
+                // The format that the file is in, whatever its name.
+                let old = std::fs::read(&self.source).map_err(|e| Error::io("cannot read it", e))?;
+                let format = if old.starts_with(b"PXR-USDC") { "usdc" } else { "usda" };
+                bytes(root.data(), format)?
+            }
+        };
+        let mut staging = Staging::default();
+        staging.write(&target, &bytes)?;
+        staging.commit()?;
+        Ok(warnings)
+    }
+
+    /// Says in a new layer what the root layer says of the stage, and names that one as its sublayer.
+    fn over(
+        &self,
+        opened: &Opened,
+        data: &mut dyn AbstractData,
+        folder: &Path,
+        range: Option<[f64; 2]>,
+    ) -> Result<(), Error> {
+        let root = sdf::Path::abs_root();
+        let below = opened.stage.root_layer();
+        for field in OF_THE_STAGE {
+            if let Ok(Some(value)) = below.data().try_field(&root, field) {
+                data.set_field(&root, field, value.into_owned());
+            }
+        }
+        let sublayer = relative(folder, &self.source);
+        data.set_field(&root, "subLayers", Value::StringVec(vec![sublayer]));
+        data.set_field(&root, "subLayerOffsets", Value::LayerOffsetVec(vec![sdf::LayerOffset::default()]));
+        self.widen(data, range);
+        Ok(())
+    }
+
+    /// Makes the stage as long as what was written.
+    fn widen(&self, data: &mut dyn AbstractData, range: Option<[f64; 2]>) {
+        let Some([first, last]) = range.filter(|r| r[1] > r[0]) else { return };
+        let [first, last] = self.units.range.map_or([first, last], |r| [r[0].min(first), r[1].max(last)]);
+        let root = sdf::Path::abs_root();
+        data.set_field(&root, "startTimeCode", Value::Double(first));
+        data.set_field(&root, "endTimeCode", Value::Double(last));
+    }
+
+    /// Writes the changes into the root layer, in memory. Fails where a layer that is to be written anew has a spline:
+    /// that would be lost.
+    fn author(&self, opened: &Opened, edits: Edits, range: Option<[f64; 2]>) -> Result<(), Error> {
+        for name in opened.stage.layer_identifiers() {
+            let Some(layer) = opened.stage.layer(&name) else { continue };
+            let data = layer.data();
+            let has_spline = |p: &sdf::Path| {
+                data.list_fields(p).is_some_and(|fields| fields.iter().any(|f| f == "spline"))
+            };
+            if let Some(path) = data.spec_paths().into_iter().find(|p| p.is_property_path() && has_spline(p))
+            {
+                let what = "is keyed by a spline, which would be lost; write a layer over the scene instead, or bake it to time samples";
+                return Err(Error::input(what).at(&format!("<{}>", path.as_str())));
+            }
+        }
+        let name = opened.stage.root_layer().identifier().to_owned();
+        let mut failed = None;
+        {
+            let layer = opened.stage.layer_mut(&name);
+            let mut layer = layer.ok_or_else(|| Error::input("its root layer cannot be written"))?;
+            let done = layer.edit(|edit| {
+                let data = edit.data_mut();
+                failed = edits.write(data, None).err();
+                self.widen(data, range);
+                Ok(())
+            });
+            done.map_err(|e| Error::input(said(&e)))?;
+        }
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// Packs the stage, changed in memory, into an archive.
+    fn package(&self, opened: &Opened, target: &Path) -> Result<(), Error> {
+        let root = opened.stage.root_layer().identifier().to_owned();
+        let stem = self.source.file_stem().map_or("scene".into(), |s| s.to_string_lossy().into_owned());
+        let inner = if root.trim_end_matches(']').ends_with(".usda") { "usda" } else { "usdc" };
+        // Written under another name first: on an error nothing of that name appears.
+        let packed = openusd::usd_utils::create_new_usdz_package(
+            &opened.stage,
+            &root,
+            target,
+            Some(&format!("{stem}.{inner}")),
+        );
+        packed.map(|_| ()).map_err(|e| Error::input(said(&e)))
+    }
+
+    /// All that changed, and the time codes that it spans.
+    fn edits(&self, opened: &Opened, warnings: &mut Vec<String>) -> Result<(Edits, Option<[f64; 2]>), Error> {
+        let mut edits = Edits::default();
+        let mut range = None;
+        if let Some((index, nodes)) = &self.changes.clip {
+            let clip = &self.scene.clips[*index];
+            let times = self.times(clip, nodes);
+            self.moves(opened, clip, nodes, &times, &mut edits, warnings)?;
+            range = times.first().zip(times.last()).map(|(a, b)| [self.units.code(*a), self.units.code(*b)]);
+        }
+        if !self.changes.pose.is_empty() {
+            let still = Clip::default();
+            self.moves(opened, &still, &self.changes.pose, &[0.0], &mut edits, warnings)?;
+        }
+        for deformation in &self.changes.deformations {
+            self.deform(opened, deformation, &mut edits, warnings)?;
+        }
+        if let Some(setup) = &self.changes.physics {
+            warnings.extend(self.physics_edits(opened, setup, &mut edits)?);
+        }
+        Ok((edits, range))
+    }
+
+    /// Times (s) at which a clip is written: its keys, every whole time code where it bends in between, and the moment
+    /// before a key where it steps.
+    fn times(&self, clip: &Clip, nodes: &BTreeSet<usize>) -> Vec<f64> {
+        let mut codes: Vec<f64> = Vec::new();
+        for channel in clip.channels.iter().filter(|c| nodes.contains(&c.node)) {
+            let own: Vec<f64> = channel.curve.times().iter().map(|t| self.units.code(*t)).collect();
+            match channel.curve.segments() {
+                Segments::Linear => {}
+                // Linear in between, a step must be steep: the smallest step that other programs keep apart.
+                Segments::Step => codes.extend(own.iter().skip(1).map(|c| c - 1.0 / 1024.0)),
+                Segments::Cubic { .. } => {
+                    let (a, b) = (own[0].ceil() as i64, own[own.len() - 1].floor() as i64);
+                    codes.extend((a..=b).map(|c| c as f64));
+                }
+            }
+            codes.extend(own);
+        }
+        codes.sort_by(f64::total_cmp);
+        codes.dedup_by(|a, b| (*a - *b).abs() < 1e-6);
+        codes.into_iter().map(|c| self.units.seconds(c)).collect()
+    }
+
+    /// Writes how nodes move under a clip.
+    fn moves(
+        &self,
+        opened: &Opened,
+        clip: &Clip,
+        nodes: &BTreeSet<usize>,
+        times: &[f64],
+        edits: &mut Edits,
+        warnings: &mut Vec<String>,
+    ) -> Result<(), Error> {
+        let mut pose = Pose::new(&self.scene, Some(clip));
+        let prims: Vec<usize> = nodes
+            .iter()
+            .filter_map(|&n| if let Home::Prim(i) = self.homes[n] { Some(i) } else { None })
+            .collect();
+        let mut frames: Vec<Vec<(f64, DMat4)>> = vec![Vec::with_capacity(times.len()); prims.len()];
+        for &time in times {
+            pose.evaluate(time);
+            for (frames, &i) in frames.iter_mut().zip(&prims) {
+                let home = &self.prims[i];
+                // Of a prim of several nodes only the last one moves otherwise.
+                let local = pose.local(home.node).affine();
+                let root = self.scene.nodes[home.node].parent.is_none();
+                frames.push((self.units.code(time), DMat4::from(self.units.affine_back(&local, root))));
+            }
+        }
+        for (frames, &i) in frames.iter().zip(&prims) {
+            let home = &self.prims[i];
+            warnings.extend(operate::write(&home.path, &home.stack, home.outer, frames, edits));
+        }
+        let skeletons: BTreeSet<usize> = nodes
+            .iter()
+            .filter_map(|&n| if let Home::Joint(s, _) = self.homes[n] { Some(s) } else { None })
+            .collect();
+        for s in skeletons {
+            // Every joint is in the new animation: those that were not simulated move as keyed.
+            let all: BTreeSet<usize> = self.skeletons[s].nodes.iter().copied().collect();
+            let times = if times.len() > 1 { self.joined(clip, &all, times) } else { times.to_vec() };
+            self.animate(&self.skeletons[s], &mut pose, &times, &opened.stage, edits)?;
+        }
+        Ok(())
+    }
+
+    /// Times of a clip's curves on nodes, with others, inside the span of those.
+    fn joined(&self, clip: &Clip, nodes: &BTreeSet<usize>, with: &[f64]) -> Vec<f64> {
+        let (first, last) = (with[0], with[with.len() - 1]);
+        let mut all = self.times(clip, nodes);
+        all.retain(|t| (first..=last).contains(t));
+        all.extend_from_slice(with);
+        all.sort_by(f64::total_cmp);
+        all.dedup_by(|a, b| (*a - *b).abs() * self.units.rate < 1e-6);
+        all
+    }
+
+    /// Writes the shapes of a soft body as points.
+    fn deform(
+        &self,
+        opened: &Opened,
+        deformation: &sinew_core::bake::Deformation,
+        edits: &mut Edits,
+        warnings: &mut Vec<String>,
+    ) -> Result<(), Error> {
+        let Home::Prim(i) = self.homes[deformation.node] else { return Ok(()) };
+        let prim = &self.prims[i];
+        if prim.kind != "Mesh" {
+            warnings.push(format!(
+                "<{}>: is a {}, which has no points to press in; its shape is not written, make it a Mesh",
+                prim.path, prim.kind
+            ));
+            return Ok(());
+        }
+        let Some(mesh) = self.scene.nodes[deformation.node].mesh.map(|m| &self.scene.meshes[m]) else {
+            return Ok(());
+        };
+        let count = deformation.targets.len();
+        let mut samples = Vec::with_capacity(deformation.times.len());
+        for (k, &time) in deformation.times.iter().enumerate() {
+            let weights = &deformation.weights[k * count..(k + 1) * count];
+            let point = |v: usize| {
+                let moved = deformation.targets.iter().zip(weights).map(|(t, w)| t[v] * *w);
+                let p = moved.fold(mesh.positions[v], |a, b| a + b) / self.units.metres;
+                gf::vec3f(p.x as f32, p.y as f32, p.z as f32)
+            };
+            samples.push((
+                self.units.code(time),
+                Value::Vec3fVec((0..mesh.positions.len()).map(point).collect()),
+            ));
+        }
+        let attribute = opened.stage.attribute(format!("{}.extent", prim.path).as_str());
+        let has_extent = attribute.is_ok_and(|a| a.has_authored_value().unwrap_or(false));
+        if has_extent {
+            let extent = samples.iter().map(|(t, v)| (*t, extent(v))).collect();
+            edits.set_samples(&prim.path, "extent", "float3[]", extent);
+        }
+        edits.set_samples(&prim.path, "points", "point3f[]", samples);
+        Ok(())
+    }
+}
+
+/// The two corners around points.
+fn extent(points: &Value) -> Value {
+    let Value::Vec3fVec(points) = points else { return Value::Vec3fVec(Vec::new()) };
+    let fold = |f: fn(f32, f32) -> f32, from: f32| {
+        points.iter().fold([from; 3], |m, p| [f(m[0], p.x), f(m[1], p.y), f(m[2], p.z)])
+    };
+    let (low, high) = (fold(f32::min, f32::INFINITY), fold(f32::max, f32::NEG_INFINITY));
+    Value::Vec3fVec(vec![gf::vec3f(low[0], low[1], low[2]), gf::vec3f(high[0], high[1], high[2])])
+}
+
+/// A layer's bytes in the format of that ending.
+pub(super) fn bytes(data: &dyn AbstractData, ending: &str) -> Result<Vec<u8>, Error> {
+    let id = match ending {
+        "usda" => "usda",
+        "usdc" | "usd" => "usdc",
+        _ => {
+            return Err(Error::input(
+                "the name must end in .usda, .usdc, .usd or .usdz, which says what to write",
+            ));
+        }
+    };
+    let format =
+        sdf::LayerRegistry::find_by_id(id).ok_or_else(|| Error::input("that format cannot be written"))?;
+    let mut out = Cursor::new(Vec::new());
+    format.write(data, &mut out).map_err(|e| Error::input(said(&e)))?;
+    Ok(out.into_inner())
+}
+
+/// The way from a folder to a file, both absolute, as asset paths are written.
+fn relative(folder: &Path, file: &Path) -> String {
+    let parts = |p: &Path| -> Vec<PathBuf> { p.components().map(|c| PathBuf::from(c.as_os_str())).collect() };
+    let (from, to) = (parts(folder), parts(file));
+    let same = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
+    let is_prefix = |p: &Path| matches!(p.components().next(), Some(Component::Prefix(_)));
+    if same == 0 || (is_prefix(folder) && same < 2) {
+        return file.to_string_lossy().replace('\\', "/");
+    }
+    let up = from.len() - same;
+    let mut out = if up == 0 { ".".to_owned() } else { vec![".."; up].join("/") };
+    for part in &to[same..] {
+        out.push('/');
+        out.push_str(&part.to_string_lossy());
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sublayers_are_named_relative_to_the_folder_of_the_new_layer() {
+        let way = |a: &str, b: &str| relative(Path::new(a), Path::new(b));
+        assert_eq!(way("/a/b", "/a/b/shot.usda"), "./shot.usda");
+        assert_eq!(way("/a/b/out", "/a/b/shot.usda"), "../shot.usda");
+        assert_eq!(way("/a/c", "/a/b/shot.usda"), "../b/shot.usda");
+    }
+}

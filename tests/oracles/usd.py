@@ -1,0 +1,178 @@
+"""What OpenUSD itself finds in a file.
+
+usage: python usd.py < request.json
+request: {"ask": "worlds", "file": F, "times": [...]}
+           -> {"prims": {path: [[16 numbers] per time]}, "joints": {path of skeleton + joint: the same},
+               "units": metersPerUnit, "z_up": bool}
+         {"ask": "validate", "files": [F, ...], "original": G or null}
+           -> {"fresh": ["file: validator prim: text", ...]}, the errors that the files have and G has not
+         {"ask": "changes", "file": F, "original": G}
+           -> {"changed": [paths of attributes, relationships and prims whose values differ], "missing": [...]}
+         {"ask": "joints", "file": F}
+           -> [{"name", "bodies": [path, path], "rotations": [xyzw, xyzw], "limits": {rotX: [low, high], ...}}]
+         {"ask": "values", "file": F, "attributes": [path, ...], "times": [...]}
+           -> {path: [value per time]}
+"""
+
+import json
+import sys
+
+from pxr import Gf, Sdf, Usd, UsdGeom, UsdSkel
+
+
+def matrix(m):
+    return [m[r][c] for r in range(4) for c in range(4)]
+
+
+def joint_worlds(query, cache, time):
+    """Joints in the world. OpenUSD leaves quaternions between samples a little short of length 1, and with them the
+    matrices it makes of them: here they are made whole first."""
+    order, topology = query.GetJointOrder(), query.GetTopology()
+    local = list(query.ComputeJointLocalTransforms(time))
+    animation = query.GetAnimQuery()
+    if animation:
+        parts = zip(animation.GetJointOrder(), *animation.ComputeJointLocalTransformComponents(time))
+        for name, place, turn, size in parts:
+            turned = Gf.Matrix4d().SetRotate(Gf.Rotation(Gf.Quatd(turn).GetNormalized()))
+            moved = Gf.Matrix4d().SetTranslate(Gf.Vec3d(place))
+            local[list(order).index(name)] = Gf.Matrix4d().SetScale(Gf.Vec3d(size)) * turned * moved
+    base = cache.GetLocalToWorldTransform(query.GetPrim())
+    world = []
+    for i, matrix_of_joint in enumerate(local):
+        parent = topology.GetParent(i)
+        world.append(matrix_of_joint * (world[parent] if parent >= 0 else base))
+    return zip(order, world)
+
+
+def worlds(request):
+    stage = Usd.Stage.Open(request["file"])
+    cache = UsdGeom.XformCache()
+    prims, joints = {}, {}
+    found = [p for p in Usd.PrimRange(stage.GetPseudoRoot(), Usd.TraverseInstanceProxies()) if p.IsA(UsdGeom.Xformable)]
+    skeletons = [p for p in found if p.IsA(UsdSkel.Skeleton)]
+    skel_cache = UsdSkel.Cache()
+    for root in (p for p in found if p.IsA(UsdSkel.Root)):
+        skel_cache.Populate(UsdSkel.Root(root), Usd.PrimDefaultPredicate)
+    for time in request["times"]:
+        cache.SetTime(time)
+        for prim in found:
+            prims.setdefault(str(prim.GetPath()), []).append(matrix(cache.GetLocalToWorldTransform(prim)))
+        for prim in skeletons:
+            query = skel_cache.GetSkelQuery(UsdSkel.Skeleton(prim))
+            if not query:
+                continue
+            for name, place in joint_worlds(query, cache, time):
+                joints.setdefault(f"{prim.GetPath()}/{name}", []).append(matrix(place))
+    return {
+        "prims": prims,
+        "joints": joints,
+        "units": UsdGeom.GetStageMetersPerUnit(stage),
+        "z_up": UsdGeom.GetStageUpAxis(stage) == "Z",
+    }
+
+
+def errors(file):
+    from pxr import UsdValidation
+
+    registry = UsdValidation.ValidationRegistry()
+    validators = registry.GetOrLoadAllValidators()
+    context = UsdValidation.ValidationContext(validators)
+    stage = Usd.Stage.Open(file)
+    found = []
+    for error in context.Validate(stage):
+        if error.GetType() == UsdValidation.ValidationErrorType.Error:
+            sites = sorted(str(s.GetPrim().GetPath()) if s.IsPrim() else "" for s in error.GetSites())
+            found.append((error.GetName(), ",".join(sites), error.GetMessage()))
+    return found
+
+
+def validate(request):
+    accepted = {(n, s) for n, s, _ in errors(request["original"])} if request.get("original") else set()
+    fresh = []
+    for file in request["files"]:
+        own = errors(file)
+        fresh += [f"{file}: {name} {site}: {text}" for name, site, text in own if (name, site) not in accepted]
+    return {"fresh": fresh}
+
+
+def value_key(attribute):
+    times = attribute.GetTimeSamples()
+    if times:
+        return [(t, repr(attribute.Get(t))) for t in times]
+    return repr(attribute.Get())
+
+
+def changes(request):
+    new, old = Usd.Stage.Open(request["file"]), Usd.Stage.Open(request["original"])
+    changed, missing = [], []
+    for prim in Usd.PrimRange(old.GetPseudoRoot(), Usd.PrimAllPrimsPredicate):
+        other = new.GetPrimAtPath(prim.GetPath())
+        if not prim.IsPseudoRoot() and (not other or other.GetTypeName() != prim.GetTypeName()):
+            missing.append(str(prim.GetPath()))
+            continue
+        for prop in prim.GetAuthoredProperties():
+            twin = other.GetProperty(prop.GetName())
+            if not twin:
+                missing.append(str(prop.GetPath()))
+            elif isinstance(prop, Usd.Attribute):
+                if value_key(prop) != value_key(twin) or prop.GetTypeName() != twin.GetTypeName():
+                    changed.append(str(prop.GetPath()))
+            elif prop.GetTargets() != twin.GetTargets():
+                changed.append(str(prop.GetPath()))
+    return {"changed": changed, "missing": missing}
+
+
+def joints(request):
+    """Joints as UsdPhysics has them, their limits by direction, degrees."""
+    from pxr import UsdPhysics
+
+    stage = Usd.Stage.Open(request["file"])
+    out = []
+    for prim in stage.Traverse():
+        if not prim.IsA(UsdPhysics.Joint):
+            continue
+        joint = UsdPhysics.Joint(prim)
+        limits = {}
+        for way in ("rotX", "rotY", "rotZ"):
+            limit = UsdPhysics.LimitAPI.Get(prim, way)
+            if prim.HasAPI(UsdPhysics.LimitAPI, way):
+                limits[way] = [limit.GetLowAttr().Get(), limit.GetHighAttr().Get()]
+        if prim.IsA(UsdPhysics.RevoluteJoint):
+            hinge = UsdPhysics.RevoluteJoint(prim)
+            limits["rot" + hinge.GetAxisAttr().Get()] = [hinge.GetLowerLimitAttr().Get(), hinge.GetUpperLimitAttr().Get()]
+        if prim.IsA(UsdPhysics.FixedJoint):
+            limits = {way: [1, -1] for way in ("rotX", "rotY", "rotZ")}
+        out.append(
+            {
+                "name": prim.GetName(),
+                "bodies": [str(r.GetTargets()[0]) for r in (joint.GetBody0Rel(), joint.GetBody1Rel())],
+                "rotations": [plain(a.Get()) for a in (joint.GetLocalRot0Attr(), joint.GetLocalRot1Attr())],
+                "limits": limits,
+            }
+        )
+    return out
+
+
+def plain(value):
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if hasattr(value, "GetReal"):
+        return [*value.GetImaginary(), value.GetReal()]
+    try:
+        return [plain(v) for v in value]
+    except TypeError:
+        return str(value)
+
+
+def values(request):
+    stage = Usd.Stage.Open(request["file"])
+    out = {}
+    for path in request["attributes"]:
+        attribute = stage.GetAttributeAtPath(Sdf.Path(path))
+        out[path] = [plain(attribute.Get(t)) for t in request["times"]]
+    return out
+
+
+answers = {"worlds": worlds, "validate": validate, "changes": changes, "joints": joints, "values": values}
+request = json.load(sys.stdin)
+print(json.dumps(answers[request["ask"]](request)))

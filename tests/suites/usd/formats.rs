@@ -1,0 +1,331 @@
+//! One scene in glTF, usda, usdc and usdz, in metres and centimetres, Y up and Z up: one motion. And scenes of one format
+//! as the other.
+
+use glam::{DQuat, DVec3};
+use sinew_core::scene::{Pose, Scene};
+use sinew_core::setup::Setup;
+use sinew_plugin::document::Document;
+use sinew_plugin::gltf::ReadOptions;
+use sinew_plugin::job::{BakeRequest, bake_file, simulate};
+use sinew_plugin::usd::Destination;
+use sinew_tests::oracle::{self, khronos, openusd};
+use sinew_tests::{repository, sample, scratch};
+use std::path::{Path, PathBuf};
+
+fn open(file: &Path) -> Document {
+    Document::open(file, &ReadOptions::default()).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// A keyed box that leads another on a joint, a ball that is thrown, and what they fall on; in any units and axes. Every
+/// number is one that floats have exactly.
+fn text(metres: f64, z_up: bool) -> String {
+    let unit = 1.0 / metres;
+    let point = |x: f64, y: f64, z: f64| {
+        let [x, y, z] = if z_up { [x, -z, y] } else { [x, y, z] };
+        format!("({}, {}, {})", x * unit, y * unit, z * unit)
+    };
+    // Turned so that up is up, whatever the axes of the shapes.
+    let turn = if z_up { "(0.7071067811865476, 0.7071067811865475, 0, 0)" } else { "(1, 0, 0, 0)" };
+    let up = if z_up { "Z" } else { "Y" };
+    let gravity = if z_up { "(0, 0, -1)" } else { "(0, -1, 0)" };
+    format!(
+        r#"#usda 1.0
+(
+    defaultPrim = "Root"
+    metersPerUnit = {metres}
+    upAxis = "{up}"
+    timeCodesPerSecond = 24
+    startTimeCode = 0
+    endTimeCode = 48
+)
+def Xform "Root"
+{{
+    def PhysicsScene "Scene"
+    {{
+        vector3f physics:gravityDirection = {gravity}
+        float physics:gravityMagnitude = {magnitude}
+    }}
+    def Cube "Leader" (
+        prepend apiSchemas = ["PhysicsRigidBodyAPI", "PhysicsMassAPI", "PhysicsCollisionAPI"]
+    )
+    {{
+        double size = {size}
+        float physics:mass = 2
+        double3 xformOp:translate.timeSamples = {{ 0: {a}, 24: {b}, 48: {c} }}
+        quatd xformOp:orient = {turn}
+        uniform token[] xformOpOrder = ["xformOp:translate", "xformOp:orient"]
+    }}
+    def Cube "Follower" (
+        prepend apiSchemas = ["PhysicsRigidBodyAPI", "PhysicsMassAPI", "PhysicsCollisionAPI"]
+    )
+    {{
+        double size = {size}
+        float physics:mass = 1
+        double3 xformOp:translate = {f}
+        quatd xformOp:orient = {turn}
+        uniform token[] xformOpOrder = ["xformOp:translate", "xformOp:orient"]
+    }}
+    def Sphere "Ball" (
+        prepend apiSchemas = ["PhysicsRigidBodyAPI", "PhysicsMassAPI", "PhysicsCollisionAPI"]
+    )
+    {{
+        double radius = {radius}
+        float physics:mass = 0.5
+        vector3f physics:velocity = {v}
+        double3 xformOp:translate = {s}
+        quatd xformOp:orient = {turn}
+        uniform token[] xformOpOrder = ["xformOp:translate", "xformOp:orient"]
+    }}
+    def Cube "Ground" (
+        prepend apiSchemas = ["PhysicsCollisionAPI"]
+    )
+    {{
+        double size = {ground}
+        double3 xformOp:translate = {g}
+        quatd xformOp:orient = {turn}
+        uniform token[] xformOpOrder = ["xformOp:translate", "xformOp:orient"]
+    }}
+    def PhysicsRevoluteJoint "Hinge"
+    {{
+        rel physics:body0 = </Root/Leader>
+        rel physics:body1 = </Root/Follower>
+        uniform token physics:axis = "Z"
+        point3f physics:localPos0 = ({half}, 0, 0)
+        point3f physics:localPos1 = (-{half}, 0, 0)
+        float physics:lowerLimit = -90
+        float physics:upperLimit = 90
+    }}
+}}
+"#,
+        magnitude = 10.0 * unit,
+        size = 0.5 * unit,
+        half = 0.5 * unit,
+        radius = 0.25 * unit,
+        ground = 8.0 * unit,
+        a = point(0.0, 2.0, 0.0),
+        b = point(1.0, 3.0, 0.5),
+        c = point(-1.0, 2.0, 0.0),
+        f = point(1.0, 2.0, 0.0),
+        // Not so that it meets the ground just at a step.
+        s = point(0.0, 1.0703125, 2.0),
+        g = point(0.0, -4.0, 0.0),
+        v = point(0.5, 1.0, -0.25),
+    )
+}
+
+/// Places and rotations of every body at every frame, in metres, Y up.
+fn motion(scene: &Scene, setup: &Setup) -> Vec<(DVec3, DQuat)> {
+    let outcome = simulate(scene, setup, "set-up", false, &mut |_| true).unwrap();
+    let names: Vec<&str> = outcome.compiled.rig.solids.iter().map(|s| s.name.as_str()).collect();
+    assert_eq!(names, ["Leader", "Follower", "Ball"]);
+    let frames = 0..outcome.motion.frames();
+    let solid = |s: &sinew_core::motion::Sample| (s.node.position, s.node.rotation);
+    frames.flat_map(|f| outcome.motion.frame(f).iter().map(solid).collect::<Vec<_>>()).collect()
+}
+
+/// The largest distance between two motions; angles count as metres.
+fn apart(a: &[(DVec3, DQuat)], b: &[(DVec3, DQuat)]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    let one = |((p, q), (r, s)): (&(DVec3, DQuat), &(DVec3, DQuat))| {
+        let turn = (*q - *s).length().min((*q + *s).length());
+        (*p - *r).length().max(turn)
+    };
+    a.iter().zip(b).map(one).fold(0.0, f64::max)
+}
+
+#[test]
+fn one_scene_moves_alike_in_every_format_unit_and_axis() {
+    let folder = scratch::folder("usd-formats");
+    let path = |name: &str| folder.path().join(name);
+    let first = path("metres-y.usda");
+    std::fs::write(&first, text(1.0, false)).unwrap();
+    let document = open(&first);
+    let setup = document.physics(None).unwrap().unwrap().setup;
+    let exact = motion(document.scene(), &setup);
+    let travelled = exact.iter().fold(0.0_f64, |m, (p, _)| m.max((*p - exact[2].0).length()));
+    assert!(travelled > 1.0, "nothing moves");
+    let mut files: Vec<PathBuf> = Vec::new();
+    for (metres, z_up) in [(1.0, true), (0.01, false), (0.01, true)] {
+        let file = path(&format!("{metres}-{z_up}.usda"));
+        std::fs::write(&file, text(metres, z_up)).unwrap();
+        files.push(file);
+    }
+    for ending in ["usdc", "usdz"] {
+        for from in [first.clone(), files[2].clone()] {
+            let to = path(&format!("{}.out.{ending}", from.file_stem().unwrap().to_string_lossy()));
+            let saved = open(&from).save(&to, Destination::Flat, None);
+            saved.unwrap_or_else(|e| panic!("{e}"));
+            files.push(to);
+        }
+    }
+    for ending in ["glb", "gltf"] {
+        let to = path(&format!("converted.{ending}"));
+        document.save(&to, Destination::Layer, None).unwrap();
+        files.push(to);
+    }
+    let back = path("and-back.usda");
+    open(&path("converted.glb")).save(&back, Destination::Layer, None).unwrap();
+    files.push(back);
+    for file in &files {
+        let name = file.file_name().unwrap().to_string_lossy().into_owned();
+        let document = open(file);
+        let off = apart(&exact, &motion(document.scene(), &Setup { clip: None, ..setup.clone() }));
+        println!("  {name}: off by {off:.1e} m with the same set-up");
+        assert!(off < 1e-9, "{name}: off by {off:.1e}");
+        // And by what the file itself says of physics, where that is USD's own: Khronos' has no gravity.
+        if name != "and-back.usda" && file.extension().is_some_and(|e| e.to_string_lossy().starts_with("usd"))
+        {
+            let own = document.physics(None).unwrap().unwrap().setup;
+            let off = apart(&exact, &motion(document.scene(), &own));
+            assert!(off < 1e-9, "{name}: off by {off:.1e} with its own physics");
+        }
+    }
+}
+
+/// The largest distance of any node of one scene, in units of so many metres, from the node of the same name in another, as
+/// a share of the size.
+fn scenes_apart(a: &Scene, b: &Scene, times: &[f64], metres: f64) -> Result<f64, String> {
+    let plain = |n: &str| n.chars().filter(char::is_ascii_alphanumeric).collect::<String>();
+    let mut poses = [a, b].map(|s| Pose::new(s, s.clips.last()));
+    let (mut worst, mut size, mut met) = (0.0_f64, 1e-3_f64, 0);
+    for &time in times {
+        poses.iter_mut().for_each(|p| p.evaluate(time));
+        for (i, node) in a.nodes.iter().enumerate().filter(|(_, n)| !n.name.is_empty()) {
+            let name = plain(node.name.rsplit('/').next().unwrap_or_default());
+            let same =
+                |n: &sinew_core::scene::Node| plain(n.name.rsplit('/').next().unwrap_or_default()) == name;
+            if a.nodes.iter().filter(|n| same(n)).count() > 1 {
+                continue;
+            }
+            let Some(j) = b.nodes.iter().position(same) else {
+                return Err(format!("\"{}\" is gone", node.name));
+            };
+            let (p, q) = (poses[0].world(i).translation * metres, poses[1].world(j).translation);
+            size = size.max(p.length());
+            worst = worst.max((p - q).length());
+            met += 1;
+        }
+    }
+    let named = a.nodes.iter().filter(|n| !n.name.is_empty()).count();
+    if met == 0 && named > 2 { Err("nothing was compared".into()) } else { Ok(worst / size) }
+}
+
+#[test]
+fn gltf_samples_become_usd_that_plays_alike_and_has_no_faults() {
+    if !openusd::is_installed() {
+        return;
+    }
+    let folder = scratch::folder("gltf-to-usd");
+    let mut written = Vec::new();
+    let small = |f: &PathBuf| std::fs::metadata(f).is_ok_and(|m| m.len() < 600_000);
+    let files: Vec<PathBuf> = sample::gltf_files().into_iter().filter(small).collect();
+    sample::each(&files, |file| {
+        let Ok(document) = Document::open(file, &ReadOptions::default()) else { return Ok("refused".into()) };
+        let out = folder.path().join(format!("{}.usda", written.len()));
+        let said = document.save(&out, Destination::Layer, None).map_err(|e| e.to_string())?;
+        written.push(out.clone());
+        let usd = Document::open(&out, &ReadOptions::default()).map_err(|e| e.to_string())?;
+        // At keys: between them glTF may bend, and USD runs straight.
+        let scene = document.scene();
+        let keys =
+            scene.clips.last().map(|c| c.channels.iter().flat_map(|c| c.curve.times().to_vec()).collect());
+        let mut times: Vec<f64> = keys.unwrap_or_else(|| vec![0.0]);
+        times.truncate(40);
+        // Not all glTF is in metres; USD says what it is in.
+        let metres = document.automatic(None).map_or(1.0, |s| s.world.metres_per_unit);
+        let metres = if document.physics(None).ok().flatten().is_some() { 1.0 } else { metres };
+        let off = scenes_apart(scene, usd.scene(), &times, metres)?;
+        let weight = |d: &Document| {
+            let setup = d.automatic(None).ok()?;
+            let clip = sinew_core::setup::choose_clip(d.scene(), setup.clip.as_deref()).ok()??.1;
+            let rig = sinew_core::rig::compile(d.scene(), &setup, Some(clip)).ok()?.rig;
+            Some(rig.solids.iter().map(|s| s.mass).sum::<f64>())
+        };
+        if let (Some(a), Some(b)) = (weight(&document), weight(&usd))
+            // Where nothing is said to be lost.
+            && scene.clips.len() == 1
+            && said.is_empty()
+            && document.warnings().is_empty()
+            && (a - b).abs() > 1e-3 * a
+        {
+            return Err(format!("the automatic set-up weighs {a} kg, as USD {b}"));
+        }
+        if off.is_nan() || off >= 1e-4 {
+            return Err(format!("off by {off:.1e}"));
+        }
+        let skinned = |n: &&sinew_core::scene::Node| {
+            n.skin.is_some() && n.mesh.is_some_and(|m| !scene.meshes[m].influences.is_empty())
+        };
+        if usd.scene().skins.len() < scene.nodes.iter().filter(skinned).count().min(1) {
+            return Err("the skin is lost".into());
+        }
+        Ok(format!("off by {off:.1e}, {} remarks", said.len()))
+    });
+    let fresh = openusd::fresh_errors(&written, None).unwrap();
+    assert!(
+        fresh.is_empty(),
+        "{} errors, the first of them {}",
+        fresh.len(),
+        fresh[..fresh.len().min(5)].join("\n")
+    );
+}
+
+#[test]
+fn usd_samples_become_gltf_that_plays_alike_and_has_no_faults() {
+    if !oracle::are_installed() {
+        return;
+    }
+    let folder = scratch::folder("usd-to-gltf");
+    sample::each(&sample::usd_files(), |file| {
+        let document = Document::open(file, &ReadOptions::default()).map_err(|e| e.to_string())?;
+        let out = folder.path().join("out.glb");
+        document.save(&out, Destination::Layer, None).map_err(|e| e.to_string())?;
+        khronos::judge(&out, &out)?;
+        let errors = khronos_errors(&out)?;
+        if errors > 0 {
+            return Err(format!("{errors} errors of the validator"));
+        }
+        let gltf = Document::open(&out, &ReadOptions::default()).map_err(|e| e.to_string())?;
+        let times: Vec<f64> = (0..30).map(|i| f64::from(i) / 12.0).collect();
+        let off = scenes_apart(document.scene(), gltf.scene(), &times, 1.0)?;
+        if off.is_nan() || off >= 1e-5 {
+            return Err(format!("off by {off:.1e}"));
+        }
+        let count = |d: &Document| d.physics(None).ok().flatten().map_or(0, |p| p.setup.bodies.len());
+        let (before, after) = (count(&document), count(&gltf));
+        if before != after {
+            return Err(format!("{before} bodies became {after}"));
+        }
+        Ok(format!("off by {off:.1e}, {after} bodies"))
+    });
+}
+
+/// Errors of the Khronos validator beside an empty file, which has none.
+fn khronos_errors(file: &Path) -> Result<u64, String> {
+    let empty = file.with_file_name("empty.gltf");
+    std::fs::write(&empty, r#"{"asset":{"version":"2.0"}}"#).map_err(|e| e.to_string())?;
+    khronos::judge(file, &empty)
+}
+
+#[test]
+fn a_bake_from_gltf_to_usd_is_the_baked_clip() {
+    let folder = scratch::folder("gltf-bake-usd");
+    let scene = repository::root().join("examples/scenes/stack.gltf");
+    let out = folder.path().join("stack.usdc");
+    let request = BakeRequest { scene: scene.clone(), output: Some(out.clone()), ..BakeRequest::default() };
+    let report = bake_file(&request, &mut |_| true).unwrap();
+    let usd = open(&out);
+    let clip = usd.scene().clips.first().expect("it moves");
+    let (_, end) = clip.range().unwrap();
+    assert!(
+        (end - (report.first_frame + report.frames as f64 - 1.0) / report.frames_per_second).abs() < 1e-6
+    );
+    let glb = folder.path().join("stack.glb");
+    let request =
+        BakeRequest { scene, output: Some(glb.clone()), every_frame: true, ..BakeRequest::default() };
+    bake_file(&request, &mut |_| true).unwrap();
+    let gltf = open(&glb);
+    let times: Vec<f64> = (0..report.frames).map(|f| f as f64 / report.frames_per_second).collect();
+    let off = scenes_apart(gltf.scene(), usd.scene(), &times, 1.0).unwrap();
+    assert!(off < 1e-6, "off by {off:.1e}");
+}

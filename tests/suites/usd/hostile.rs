@@ -1,0 +1,254 @@
+//! Files that are broken, or made to break us: an error that names the culprit, soon, and within bounds.
+
+use sinew_plugin::gltf::ReadOptions;
+use sinew_plugin::usd::Document;
+use sinew_tests::program::Program;
+use sinew_tests::{built, sample, scatter, scratch};
+use std::path::Path;
+
+/// What is promised for any file of such a size: 512 MiB and 5 s. The kernel counts both: past the one every allocation
+/// fails, past the other (of the processor's time, whatever else runs) the program is ended.
+fn stays_within_bounds(file: &Path) {
+    let command = built::command().unwrap();
+    let limited = format!("ulimit -v 524288 -t 5; exec '{}' inspect '{}'", command.display(), file.display());
+    let done = Program::new("bash").args(["-c", &limited]).run().unwrap();
+    assert!(matches!(done.code, Some(0 | 3)), "{}: {:?} {}", file.display(), done.code, done.stderr);
+}
+
+fn open(file: &Path) -> Result<Document, String> {
+    Document::open(file, &ReadOptions::default()).map_err(|e| e.to_string())
+}
+
+/// The message of a file's refusal.
+fn refusal(folder: &Path, name: &str, bytes: &[u8]) -> String {
+    let file = folder.join(name);
+    std::fs::write(&file, bytes).unwrap();
+    match open(&file) {
+        Ok(_) => panic!("{name} was read"),
+        Err(error) => {
+            assert!(error.contains(name), "{error}");
+            error
+        }
+    }
+}
+
+/// The same, within the bounds.
+fn bounded_refusal(folder: &Path, name: &str, bytes: &[u8]) -> String {
+    let error = refusal(folder, name, bytes);
+    stays_within_bounds(&folder.join(name));
+    error
+}
+
+#[test]
+fn cut_and_bit_flipped_files_are_read_or_refused_but_never_worse() {
+    let folder = scratch::folder("usd-flipped");
+    let (mut read, mut refused) = (0, 0);
+    for file in sample::usd_files() {
+        let bytes = std::fs::read(&file).unwrap();
+        let name = file.file_name().unwrap().to_string_lossy().into_owned();
+        let target = folder.path().join(&name);
+        for n in 0..90_u64 {
+            let mut broken = bytes.clone();
+            let at = |k: u64| (scatter::unit(n * 97 + k) * bytes.len() as f64) as usize;
+            match n % 3 {
+                0 => broken.truncate(at(1)),
+                1 => broken[at(2)] ^= 1 << (n / 3 % 8),
+                _ => {
+                    for k in 0..8 {
+                        // Counts and offsets are near the ends of binary files.
+                        let i = at(k) / if k % 2 == 0 { 1 } else { 16 };
+                        broken[i] = [0xff, 0x00, 0x7f, 0x80][(n + k) as usize % 4];
+                    }
+                }
+            }
+            std::fs::write(&target, &broken).unwrap();
+            match open(&target) {
+                Ok(_) => read += 1,
+                Err(error) => {
+                    assert!(error.contains(&name), "{error}");
+                    refused += 1;
+                }
+            }
+        }
+    }
+    println!("  {read} read all the same, {refused} refused");
+    assert!(refused > 100 || sample::folder().is_none());
+}
+
+fn usda(body: &str) -> Vec<u8> {
+    format!("#usda 1.0\n{body}\n").into_bytes()
+}
+
+#[test]
+fn numbers_that_make_no_sense_are_refused_by_name() {
+    let folder = scratch::folder("usd-numbers");
+    let keyed = |value: &str| {
+        format!(
+            "(\n    metersPerUnit = 1\n)\ndef Xform \"A\"\n{{\n    double3 xformOp:translate.timeSamples = {{ 0: (0, 0, 0), 5: ({value}, 0, 0) }}\n    uniform token[] xformOpOrder = [\"xformOp:translate\"]\n}}"
+        )
+    };
+    let mesh = |line: &str| {
+        format!(
+            "def Mesh \"M\"\n{{\n    point3f[] points = [(0, 0, 0), (1, 0, 0), (0, 1, 0)]\n    {line}\n}}"
+        )
+    };
+    for (body, says) in [
+        ("(\n    timeCodesPerSecond = 0\n)".to_string(), "timeCodesPerSecond"),
+        ("(\n    timeCodesPerSecond = -24\n)".to_string(), "timeCodesPerSecond"),
+        ("(\n    metersPerUnit = 0\n)".to_string(), "metersPerUnit"),
+        ("(\n    metersPerUnit = inf\n)".to_string(), "metersPerUnit"),
+        ("(\n    upAxis = \"Q\"\n)".to_string(), "upAxis"),
+        ("(\n    kilogramsPerUnit = nan\n)".to_string(), "kilogramsPerUnit"),
+        (keyed("nan"), "/A.xformOp:translate> at time code 5"),
+        (keyed("inf"), "/A.xformOp:translate> at time code 5"),
+        (mesh("int[] faceVertexCounts = [2000000000]\n    int[] faceVertexIndices = [0, 1, 2]"), "faceVertexCounts"),
+        (mesh("int[] faceVertexCounts = [3]\n    int[] faceVertexIndices = [0, 1, 7]"), "faceVertexIndices"),
+        (mesh("int[] faceVertexCounts = [3]\n    int[] faceVertexIndices = [0, -1, 2]"), "faceVertexIndices"),
+        ("def Xform \"A\"\n{\n    uniform token[] xformOpOrder = [\"xformOp:fly\"]\n}".into(), "xformOp:fly"),
+        ("def Xform \"A\"\n{\n    double2 xformOp:translate = (1, 2)\n    uniform token[] xformOpOrder = [\"xformOp:translate\"]\n}".into(), "xformOp:translate"),
+        ("def Skeleton \"S\"\n{\n    uniform token[] joints = [\"a\", \"a\"]\n}".into(), "/S"),
+        ("def Skeleton \"S\"\n{\n    uniform token[] joints = [\"a/b\", \"a\"]\n}".into(), "a/b"),
+        ("def Skeleton \"S\"\n{\n    uniform token[] joints = [\"a\"]\n    uniform matrix4d[] bindTransforms = []\n}".into(), "bindTransforms"),
+        (
+            "def Xform \"A\"\n{\n    double xformOp:translateX.spline = {\n        1: 0,\n        5: 2,\n    }\n    uniform token[] xformOpOrder = [\"xformOp:translateX\"]\n}".into(),
+            "spline",
+        ),
+    ] {
+        let error = refusal(folder.path(), "bad.usda", &usda(&body));
+        assert!(error.contains(says), "{says}: {error}");
+    }
+}
+
+#[test]
+fn circles_and_avalanches_of_references_end() {
+    let folder = scratch::folder("usd-circles");
+    for body in [
+        "def \"A\" (\n    references = </B>\n)\n{\n}\ndef \"B\" (\n    references = </A>\n)\n{\n}",
+        "def \"A\"\n{\n    def \"B\" (\n        references = </A>\n    )\n    {\n    }\n}",
+        "(\n    subLayers = [@./circle.usda@]\n)\ndef \"A\"\n{\n}",
+        "def \"A\" (\n    references = @./circle.usda@</A>\n)\n{\n}",
+    ] {
+        let file = folder.path().join("circle.usda");
+        std::fs::write(&file, usda(body)).unwrap();
+        match open(&file) {
+            Ok(document) => assert!(document.warnings().iter().any(|w| w.contains("composition")), "{body}"),
+            Err(error) => assert!(error.contains("circle.usda"), "{error}"),
+        }
+    }
+    // Each prim has ten that are the next one: ten to the twelfth in all.
+    let mut body = String::new();
+    for level in 0..12 {
+        body.push_str(&format!("class \"L{level}\"\n{{\n"));
+        for n in 0..10 {
+            body.push_str(&format!(
+                "    def \"P{n}\" (\n        references = </L{}>\n    )\n    {{\n    }}\n",
+                level + 1
+            ));
+        }
+        body.push_str("}\n");
+    }
+    body.push_str("class \"L12\"\n{\n}\ndef \"All\" (\n    references = </L0>\n)\n{\n}");
+    let error = bounded_refusal(folder.path(), "avalanche.usda", &usda(&body));
+    assert!(error.contains("prims"), "{error}");
+}
+
+#[test]
+fn nothing_outside_the_folder_is_read() {
+    let folder = scratch::folder("usd-outside");
+    let inside = folder.path().join("inside");
+    std::fs::create_dir(&inside).unwrap();
+    let secret = folder.path().join("secret.usda");
+    std::fs::write(&secret, usda("def \"Secret\"\n{\n    def Xform \"Found\"\n    {\n    }\n}")).unwrap();
+    std::os::unix::fs::symlink(&secret, inside.join("link.usda")).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", inside.join("zero.usda")).unwrap();
+    let absolute = secret.display().to_string();
+    for asset in ["../secret.usda", "./../secret.usda", &absolute, "link.usda", "./link.usda", "zero.usda"] {
+        for body in [
+            format!("def \"A\" (\n    references = @{asset}@</Secret>\n)\n{{\n}}"),
+            format!("def \"A\" (\n    payload = @{asset}@</Secret>\n)\n{{\n}}"),
+            format!("(\n    subLayers = [@{asset}@]\n)\ndef \"A\"\n{{\n}}"),
+        ] {
+            let error = refusal(&inside, "reach.usda", &usda(&body));
+            assert!(
+                error.contains("outside the scene's folder") || error.contains("regular file"),
+                "{asset}: {error}"
+            );
+        }
+    }
+    // Permitted, it is read.
+    let file = inside.join("reach.usda");
+    std::fs::write(&file, usda("def \"A\" (\n    references = @../secret.usda@</Secret>\n)\n{\n}")).unwrap();
+    let options = ReadOptions { asset_root: Some(folder.path().to_owned()) };
+    let document = Document::open(&file, &options).unwrap();
+    assert!(document.node_of_path("/A/Found").is_some());
+}
+
+/// An archive of one entry, stored or said to be deflated, with these sizes.
+fn archive(name: &str, bytes: &[u8], method: u16, packed: u32, size: u32) -> Vec<u8> {
+    let mut out = b"PK\x03\x04\x14\0\0\0".to_vec();
+    let numbers = |out: &mut Vec<u8>| {
+        out.extend(0_u32.to_le_bytes());
+        out.extend(0_u32.to_le_bytes());
+        out.extend(packed.to_le_bytes());
+        out.extend(size.to_le_bytes());
+        out.extend((name.len() as u16).to_le_bytes());
+        out.extend(0_u16.to_le_bytes());
+    };
+    out.extend(method.to_le_bytes());
+    numbers(&mut out);
+    out.extend(name.as_bytes());
+    out.extend(bytes);
+    let directory = out.len() as u32;
+    out.extend(b"PK\x01\x02\x14\0\x14\0\0\0");
+    out.extend(method.to_le_bytes());
+    numbers(&mut out);
+    out.extend([0; 2 + 2 + 2 + 4 + 4]);
+    out.extend(name.as_bytes());
+    let length = out.len() as u32 - directory;
+    out.extend(b"PK\x05\x06\0\0\0\0\x01\0\x01\0");
+    out.extend(length.to_le_bytes());
+    out.extend(directory.to_le_bytes());
+    out.extend([0, 0]);
+    out
+}
+
+#[test]
+fn bombs_do_not_go_off() {
+    let folder = scratch::folder("usd-bombs");
+    let bomb = archive("bomb.usda", &[0; 64], 8, 64, u32::MAX - 1);
+    assert!(bounded_refusal(folder.path(), "bomb.usdz", &bomb).contains("bomb.usda"));
+    let lies = archive("long.usda", &[0; 64], 0, u32::MAX - 1, u32::MAX - 1);
+    assert!(bounded_refusal(folder.path(), "lies.usdz", &lies).contains("cut short"));
+    let deep = format!("def \"A\"\n{{\n{}", "def \"A\" {\n".repeat(200_000));
+    assert!(bounded_refusal(folder.path(), "deep.usda", &usda(&deep)).contains("deep"));
+    let tuple = format!("def \"A\"\n{{\n    double x = {}", "(".repeat(200_000));
+    assert!(bounded_refusal(folder.path(), "tuple.usda", &usda(&tuple)).contains("deep"));
+    // Sections of a crate file that say more than their bytes can hold.
+    let Some(sample) = sample::file("usd/RiggedSimple.usdc") else { return };
+    let bytes = std::fs::read(sample).unwrap();
+    let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize;
+    let contents = number(16);
+    for section in 0..number(contents) {
+        let start = number(contents + 8 + 32 * section + 16);
+        let mut absurd = bytes.clone();
+        absurd[start..start + 8].copy_from_slice(&(1_u64 << 40).to_le_bytes());
+        bounded_refusal(folder.path(), "absurd.usdc", &absurd);
+    }
+}
+
+#[test]
+fn broken_files_take_no_more_memory_and_time_than_is_promised() {
+    let folder = scratch::folder("usd-bounds");
+    let Some(sample) = sample::file("usd/RiggedSimple.usdc") else { return };
+    let bytes = std::fs::read(sample).unwrap();
+    for n in 0..24_u64 {
+        let mut broken = bytes.clone();
+        for k in 0..6 {
+            let i = (scatter::unit(n * 31 + k) * bytes.len() as f64) as usize;
+            broken[i] = 0xff;
+        }
+        let file = folder.path().join("broken.usdc");
+        std::fs::write(&file, &broken).unwrap();
+        stays_within_bounds(&file);
+    }
+}

@@ -1,0 +1,307 @@
+//! UsdPhysics: scenes that carry it simulate from it alone, and set-ups survive it.
+
+use glam::{DQuat, DVec3};
+use serde_json::Value;
+use sinew_core::rig::compile;
+use sinew_core::scene::{Placement, Pose, Scene};
+use sinew_core::setup::{Behaviour, Body, Setup, Shape, choose_clip};
+use sinew_plugin::document::Document;
+use sinew_plugin::gltf::PhysicsDialect;
+use sinew_plugin::gltf::ReadOptions;
+use sinew_plugin::job::{PhysicsRequest, SetupSource, load_setup, physics_file, simulate};
+use sinew_tests::oracle::openusd;
+use sinew_tests::{repository, sample, scratch};
+use std::path::{Path, PathBuf};
+
+fn open(file: &Path) -> Document {
+    Document::open(file, &ReadOptions::default()).unwrap()
+}
+
+fn physics(document: &Document) -> Setup {
+    document.physics(None).unwrap().expect("the file carries physics").setup
+}
+
+/// Where joints were open at most, as a share of the largest body.
+fn worst_opening(document: &Document, setup: &Setup) -> f64 {
+    let outcome = simulate(document.scene(), setup, "physics", false, &mut |_| true).unwrap();
+    let size = outcome.compiled.rig.solids.iter().fold(0.0_f64, |m, s| m.max(s.radius));
+    assert!(!outcome.report.joints.is_empty());
+    outcome.report.joints.iter().fold(0.0_f64, |m, j| m.max(j.max_opening)) / size
+}
+
+#[test]
+fn joints_of_the_samples_hold_for_ten_seconds() {
+    for name in ["usd/humanoid.usda", "usd/boxes_fourbar.usda"] {
+        let Some(file) = sample::file(name) else { return };
+        let document = open(&file);
+        let mut setup = physics(&document);
+        let rate = document.scene().frames_per_second;
+        setup.bake.frames = Some([0.0, 10.0 * rate]);
+        let worst = worst_opening(&document, &setup);
+        println!("  {name}: open by {worst:.1e} of its largest body");
+        assert!(worst < 1e-6, "{name}: open by {worst:.1e}");
+        // The same on a floor, where all of it is pressed against its limits.
+        setup.world.floor = Some(if name.contains("humanoid") { -1.6 } else { -0.2 });
+        let worst = worst_opening(&document, &setup);
+        println!("  {name} on a floor: open by {worst:.1e} of its largest body");
+        assert!(worst < 1e-6, "{name} on a floor: open by {worst:.1e}");
+    }
+}
+
+/// The rotation of a joint's second frame as seen from its first, at a frame.
+fn relative(pose: &Pose<'_>, scene: &Scene, document: &Document, joint: &Value) -> DQuat {
+    let frame = |i: usize| {
+        let path = joint["bodies"][i].as_str().unwrap();
+        let Document::Usd(usd) = document else { unreachable!() };
+        let node = scene.find(usd.node_of_path(path).unwrap()).unwrap();
+        let q: Vec<f64> = serde_json::from_value(joint["rotations"][i].clone()).unwrap();
+        pose.placement(node).rotation * DQuat::from_slice(&q).normalize()
+    };
+    frame(0).inverse() * frame(1)
+}
+
+#[test]
+fn limits_of_the_humanoid_are_kept_when_it_falls_on_a_floor() {
+    let Some(file) = sample::file("usd/humanoid.usda") else { return };
+    if !openusd::is_installed() {
+        return;
+    }
+    let joints = openusd::ask(&serde_json::json!({ "ask": "joints", "file": file })).unwrap();
+    let document = open(&file);
+    let mut setup = physics(&document);
+    setup.bake.frames = Some([0.0, 96.0]);
+    setup.world.floor = Some(-1.6);
+    let outcome = simulate(document.scene(), &setup, "physics", false, &mut |_| true).unwrap();
+    let clip = sinew_core::scene::Clip { name: String::new(), channels: outcome.baked.channels.clone() };
+    let scene = document.scene();
+    let mut pose = Pose::new(scene, Some(&clip));
+    let (mut worst, mut moved, mut checked) = (0.0_f64, 0.0_f64, 0);
+    let mut place = String::new();
+    for frame in 0..=96 {
+        pose.evaluate(f64::from(frame) / 24.0);
+        for joint in joints.as_array().unwrap() {
+            let q = relative(&pose, scene, &document, joint);
+            let q = if q.w < 0.0 { -q } else { q };
+            // About x first, then the tilt, as its rotation vector.
+            let twist = DQuat::from_xyzw(q.x, 0.0, 0.0, q.w);
+            let twist = if twist.length() > 1e-9 { twist.normalize() } else { DQuat::IDENTITY };
+            let swing = (q * twist.inverse()).to_scaled_axis();
+            let angles = [2.0 * twist.x.atan2(twist.w), swing.y, swing.z].map(f64::to_degrees);
+            for (i, way) in ["rotX", "rotY", "rotZ"].iter().enumerate() {
+                let Some(ends) = joint["limits"][way].as_array() else { continue };
+                let [low, high] = [0, 1].map(|k| ends[k].as_f64().unwrap());
+                let over = if low > high { angles[i].abs() } else { (low - angles[i]).max(angles[i] - high) };
+                moved = moved.max(angles[i].abs());
+                checked += 1;
+                if over > worst {
+                    worst = over;
+                    place = format!(
+                        "{} {way} at frame {frame}: {:.3}, limits {low} {high}",
+                        joint["name"], angles[i]
+                    );
+                }
+            }
+        }
+    }
+    println!("  {checked} angles, up to {moved:.0} degrees; {worst:.3} degrees over at most: {place}");
+    assert!(moved > 20.0, "nothing bends: {moved}");
+    assert!(worst < 0.5, "{place}");
+}
+
+/// Two boxes side by side, the second on a joint with these lines; nothing pulls at them.
+fn driven(joint: &str, lines: &str, header: &str) -> String {
+    format!(
+        "#usda 1.0\n(\n{header}    timeCodesPerSecond = 24\n)\n\
+         def PhysicsScene \"Scene\"\n{{\n    float physics:gravityMagnitude = 0\n}}\n\
+         def Cube \"Base\" (\n    prepend apiSchemas = [\"PhysicsCollisionAPI\"]\n)\n{{\n    double size = 1\n}}\n\
+         def Cube \"Arm\" (\n    prepend apiSchemas = [\"PhysicsRigidBodyAPI\", \"PhysicsMassAPI\"]\n)\n{{\n    double size = 1\n    float physics:mass = 2\n    double3 xformOp:translate = (2, 0, 0)\n    uniform token[] xformOpOrder = [\"xformOp:translate\"]\n}}\n\
+         def {joint} \"Joint\" (\n    prepend apiSchemas = [{lines}\n    rel physics:body0 = </Base>\n    rel physics:body1 = </Arm>\n    point3f physics:localPos0 = (1, 0, 0)\n    point3f physics:localPos1 = (-1, 0, 0)\n}}\n"
+    )
+}
+
+#[test]
+fn drives_reach_their_targets_whatever_the_units() {
+    let folder = scratch::folder("usd-drives");
+    let drive = |way: &str, target: f64, stiffness: f64, damping: f64| {
+        format!(
+            "\"PhysicsDriveAPI:{way}\"]\n)\n{{\n    float drive:{way}:physics:targetPosition = {target}\n    float drive:{way}:physics:stiffness = {stiffness}\n    float drive:{way}:physics:damping = {damping}\n"
+        )
+    };
+    for (metres, up) in [(1.0, "Y"), (0.01, "Z")] {
+        let header = format!("    metersPerUnit = {metres}\n    upAxis = \"{up}\"\n");
+        // A stiffness per degree, and lengths in units: 40 and 20 N m per radian, 40 N/m and 20 N s/m.
+        let turn = std::f64::consts::PI / 180.0 / (metres * metres);
+        let hinge = drive("angular", 30.0, 40.0 * turn, 20.0 * turn);
+        let slide = drive("linear", 0.5, 40.0, 20.0);
+        let (hinge, slide) = (
+            hinge + "    uniform token physics:axis = \"Z\"\n",
+            slide + "    uniform token physics:axis = \"X\"\n",
+        );
+        for (joint, lines) in [("PhysicsRevoluteJoint", hinge), ("PhysicsPrismaticJoint", slide)] {
+            let file = folder.path().join("driven.usda");
+            std::fs::write(&file, driven(joint, &lines, &header)).unwrap();
+            let document = open(&file);
+            let mut setup = physics(&document);
+            setup.bake.frames = Some([0.0, 480.0]);
+            let outcome = simulate(document.scene(), &setup, "physics", false, &mut |_| true).unwrap();
+            let clip = sinew_core::scene::Clip { name: String::new(), channels: outcome.baked.channels };
+            let scene = document.scene();
+            let mut pose = Pose::new(scene, Some(&clip));
+            pose.evaluate(20.0);
+            let place = |name: &str| pose.placement(scene.find(name).unwrap());
+            let Placement { position, rotation } = place("Base").to(&place("Arm"));
+            let what = format!("{joint}, {metres} m, {up} up: {position:?} {rotation:?}");
+            match joint {
+                "PhysicsRevoluteJoint" => {
+                    let exact = DQuat::from_rotation_z(30_f64.to_radians());
+                    assert!(rotation.angle_between(exact) < 1e-4, "{what}");
+                }
+                _ => assert!(
+                    (position - DVec3::new(2.5, 0.0, 0.0) * metres).length() < 1e-4 * metres,
+                    "{what}"
+                ),
+            }
+        }
+    }
+}
+
+/// Example scenes that have a set-up.
+fn examples() -> Vec<PathBuf> {
+    let is_setup =
+        |f: &PathBuf| f.starts_with("examples/scenes") && f.to_string_lossy().ends_with(".sinew.json");
+    let scene = |f: PathBuf| repository::root().join(f.to_string_lossy().replace(".sinew.json", ".gltf"));
+    repository::files().into_iter().filter(is_setup).map(scene).collect()
+}
+
+/// What two compiled rigs are made of, to be compared.
+fn compiled(scene: &Scene, setup: &Setup) -> String {
+    let clip = choose_clip(scene, setup.clip.as_deref()).unwrap().map(|c| c.1);
+    let mut setup = setup.clone();
+    // Some are only put together, and say no range.
+    setup.bake.frames = setup.bake.frames.or(clip.is_none().then_some([0.0, 1.0]));
+    format!("{:?}", compile(scene, &setup, clip).unwrap().rig)
+}
+
+fn write_physics(scene: &Path, setup: SetupSource, output: &Path) -> Vec<String> {
+    let request = PhysicsRequest {
+        scene: scene.into(),
+        output: output.into(),
+        setup,
+        clip: None,
+        dialect: PhysicsDialect::Khronos,
+        read: ReadOptions::default(),
+    };
+    physics_file(&request).unwrap_or_else(|e| panic!("{}: {e}", scene.display())).warnings
+}
+
+/// Leaves of words only what USD allows in names.
+fn plain_names(value: &mut Value) {
+    match value {
+        Value::String(text) => text.retain(|c| c.is_ascii_alphanumeric()),
+        Value::Array(items) => items.iter_mut().for_each(plain_names),
+        Value::Object(map) => map.values_mut().for_each(plain_names),
+        _ => {}
+    }
+}
+
+#[test]
+fn set_ups_survive_usd_physics_whole() {
+    let folder = scratch::folder("usd-setups");
+    let mut written = Vec::new();
+    for scene in examples() {
+        let name = scene.file_stem().unwrap().to_string_lossy().into_owned();
+        let file = folder.path().join(format!("{name}.usda"));
+        write_physics(&scene, SetupSource::Beside, &file);
+        let document = open(&file);
+        let read = physics(&document);
+        // Names that USD does not allow have changed, and the clip is called like the file.
+        let source = open(&scene);
+        let given = load_setup(&scene, &source, &SetupSource::Beside, None).unwrap().setup;
+        let plain = |s: &Setup| {
+            let mut s = s.clone();
+            (s.clip, s.schema) = (None, None);
+            let mut json = serde_json::to_value(&s).unwrap();
+            plain_names(&mut json);
+            json.to_string()
+        };
+        let (given, found) = (plain(&given), plain(&read));
+        let same = given.chars().zip(found.chars()).take_while(|(a, b)| a == b).count();
+        let from = same.saturating_sub(60);
+        let around = |s: &str| s.chars().skip(from).take(160).collect::<String>();
+        assert!(given == found, "{name}: {} became {}", around(&given), around(&found));
+        // And once more, over what is there now: the same rig to the last bit.
+        let setup = folder.path().join("setup.json");
+        std::fs::write(&setup, serde_json::to_string(&read).unwrap()).unwrap();
+        let again = folder.path().join(format!("{name}.again.usda"));
+        write_physics(&file, SetupSource::File(setup), &again);
+        let second = open(&again);
+        let mut back = physics(&second);
+        back.clip.clone_from(&second.scene().clips.first().map(|c| c.name.clone()));
+        // As from any file: the range of the stage where the set-up has none.
+        let mut read = document.adapt(read).unwrap();
+        read.clip.clone_from(&back.clip);
+        assert!(compiled(second.scene(), &read) == compiled(second.scene(), &back), "{name}: another rig");
+        written.push(again);
+    }
+    if openusd::is_installed() {
+        let fresh = openusd::fresh_errors(&written, None).unwrap();
+        assert!(
+            fresh.is_empty(),
+            "{} errors, the first of them {}",
+            fresh.len(),
+            fresh[..fresh.len().min(5)].join("\n")
+        );
+    }
+}
+
+#[test]
+fn the_physics_of_samples_survives_being_written_over_itself() {
+    let folder = scratch::folder("usd-over-itself");
+    let mut written = Vec::new();
+    for name in ["humanoid.usda", "boxes_fourbar.usda", "usdPhysicsJoints.usda"] {
+        let Some(sample) = sample::file(&format!("usd/{name}")) else { return };
+        let file = folder.path().join(name);
+        std::fs::copy(sample, &file).unwrap();
+        let given = physics(&open(&file));
+        let out = folder.path().join(format!("over-{name}"));
+        write_physics(&file, SetupSource::Automatic, &out);
+        let second = open(&out);
+        let back = physics(&second);
+        let text = |s: &Setup| serde_json::to_string(s).unwrap();
+        assert_eq!(text(&given), text(&back), "{name}");
+        assert!(compiled(second.scene(), &given) == compiled(second.scene(), &back), "{name}: another rig");
+        // What was simulated from it still is.
+        let size = worst_opening(&second, &Setup { bake: given.bake.clone(), ..back });
+        assert!(size < 1e-6, "{name}: open by {size:.1e}");
+        written.push((file, out));
+    }
+    if openusd::is_installed() {
+        for (file, out) in &written {
+            assert_eq!(openusd::fresh_errors(&[out], Some(file)), Ok(Vec::new()));
+        }
+    }
+}
+
+#[test]
+fn what_another_program_changed_in_the_physics_wins() {
+    let folder = scratch::folder("usd-edited");
+    let file = folder.path().join("two.usda");
+    std::fs::write(&file, driven("PhysicsFixedJoint", "]\n)\n{\n", "    metersPerUnit = 1\n")).unwrap();
+    let mut setup = physics(&open(&file));
+    setup.bodies.retain(|b| b.behaviour != Behaviour::Static);
+    setup.bodies.push(Body { behaviour: Behaviour::Static, shape: Shape::Mesh {}, ..Body::new("Base") });
+    // No float is a tenth: the namespace has to say it.
+    setup.bodies[0].mass = Some(0.1);
+    setup.world.substeps = 7;
+    let given = folder.path().join("given.json");
+    std::fs::write(&given, serde_json::to_string(&setup).unwrap()).unwrap();
+    let out = folder.path().join("out.usda");
+    write_physics(&file, SetupSource::File(given), &out);
+    let read = physics(&open(&out));
+    assert_eq!((read.bodies[0].mass, read.world.substeps), (Some(0.1), 7));
+    let text = std::fs::read_to_string(&out).unwrap();
+    assert!(text.contains("float physics:mass = 0.1"), "{text}");
+    std::fs::write(&out, text.replace("float physics:mass = 0.1", "float physics:mass = 0.5 #")).unwrap();
+    let edited = physics(&open(&out));
+    assert_eq!((edited.bodies[0].mass, edited.world.substeps), (Some(0.5), 7));
+}

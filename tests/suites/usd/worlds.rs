@@ -1,0 +1,353 @@
+//! World transforms: ours and OpenUSD's, at fifty times, of every prim and joint.
+
+use glam::{DAffine3, DMat4, DQuat, DVec3};
+use serde_json::{Value, json};
+use sinew_core::scene::Pose;
+use sinew_plugin::gltf::ReadOptions;
+use sinew_plugin::usd::Document;
+use sinew_tests::oracle::openusd;
+use sinew_tests::{sample, scatter, scratch};
+use std::fmt::Write;
+use std::path::Path;
+
+/// What is promised, as a share of the size of what is compared.
+const CLOSE: f64 = 1e-6;
+
+/// The largest distance of our world transforms from OpenUSD's, and where; and how many were compared.
+pub fn deviation(file: &Path, codes: &[f64]) -> Result<(f64, String, usize), String> {
+    let document = Document::open(file, &ReadOptions::default()).map_err(|e| e.to_string())?;
+    let answer = openusd::ask(&json!({ "ask": "worlds", "file": file, "times": codes }))?;
+    let metres = answer["units"].as_f64().unwrap();
+    let turn = match answer["z_up"].as_bool().unwrap() {
+        true => DAffine3::from_quat(DQuat::from_rotation_x(-std::f64::consts::FRAC_PI_2)),
+        false => DAffine3::IDENTITY,
+    };
+    let scene = document.scene();
+    let mut pose = Pose::new(scene, scene.clips.first());
+    let theirs: Vec<(&String, &Value)> =
+        ["prims", "joints"].iter().flat_map(|k| answer[k].as_object().unwrap()).collect();
+    let (mut worst, mut place, mut count) = (0.0, String::new(), 0);
+    for (i, code) in codes.iter().enumerate() {
+        pose.evaluate(code / scene.frames_per_second);
+        for (path, all) in &theirs {
+            let name = document.node_of_path(path).ok_or(format!("we have no node for <{path}>"))?;
+            let node = scene.find(name).unwrap();
+            let rows: Vec<f64> = serde_json::from_value(all[i].clone()).unwrap();
+            let mut exact = DAffine3::from_mat4(DMat4::from_cols_slice(&rows));
+            exact.translation *= metres;
+            let exact = turn * exact;
+            let found = pose.world(node);
+            let size = exact.to_cols_array().iter().fold(1.0_f64.min(metres), |m: f64, v| m.max(v.abs()));
+            let apart = found.to_cols_array().into_iter().zip(exact.to_cols_array());
+            let apart =
+                apart.fold(0.0_f64, |m, (a, b)| if (a - b).abs() <= m { m } else { (a - b).abs() }) / size;
+            count += 1;
+            if apart.is_nan() || apart > worst {
+                worst = apart;
+                place = format!("<{path}> at time code {code}: {found:?}, OpenUSD {exact:?}");
+            }
+        }
+    }
+    Ok((worst, place, count))
+}
+
+/// Fifty times from before the first to after the last, not all of them on frames.
+fn moments(first: f64, last: f64) -> Vec<f64> {
+    (0..50_u64).map(|i| first - 1.0 + (last - first + 2.0) * (i as f64 + scatter::unit(i)) / 50.0).collect()
+}
+
+#[test]
+fn every_prim_and_joint_of_the_samples_is_where_openusd_has_it() {
+    if !openusd::is_installed() {
+        return;
+    }
+    sample::each(&sample::usd_files(), |file| {
+        let document = Document::open(file, &ReadOptions::default()).map_err(|e| e.to_string())?;
+        let [first, last] = document.range().unwrap_or([0.0, 100.0]);
+        let (worst, place, count) = deviation(file, &moments(first, last))?;
+        if count == 0 {
+            return Err("nothing was compared".into());
+        }
+        if worst.is_nan() || worst > CLOSE {
+            return Err(format!("off by {worst:.1e}: {place}"));
+        }
+        Ok(format!("{count} transforms, off by {worst:.1e}"))
+    });
+}
+
+/// Kinds of operations, their types, and the numbers of a value.
+const KINDS: [(&str, &[&str]); 19] = [
+    ("translate", &["double3", "float3", "half3"]),
+    ("translateX", &["double", "float", "half"]),
+    ("translateY", &["double", "float", "half"]),
+    ("translateZ", &["double", "float", "half"]),
+    ("scale", &["double3", "float3", "half3"]),
+    ("scaleX", &["double", "float", "half"]),
+    ("scaleY", &["double", "float", "half"]),
+    ("scaleZ", &["double", "float", "half"]),
+    ("rotateX", &["double", "float", "half"]),
+    ("rotateY", &["double", "float", "half"]),
+    ("rotateZ", &["double", "float", "half"]),
+    ("rotateXYZ", &["double3", "float3", "half3"]),
+    ("rotateXZY", &["double3", "float3", "half3"]),
+    ("rotateYXZ", &["double3", "float3", "half3"]),
+    ("rotateYZX", &["double3", "float3", "half3"]),
+    ("rotateZXY", &["double3", "float3", "half3"]),
+    ("rotateZYX", &["double3", "float3", "half3"]),
+    ("orient", &["quatd", "quatf", "quath"]),
+    ("transform", &["matrix4d"]),
+];
+
+/// A value of an operation, another one for each seed.
+fn value(kind: &str, seed: u64) -> String {
+    let v = scatter::signed(seed, 12);
+    let list = |v: Vec<f64>| format!("({})", v.iter().map(f64::to_string).collect::<Vec<_>>().join(", "));
+    match kind {
+        "translate" => list(v[..3].iter().map(|v| 4.0 * v).collect()),
+        "scale" => list(v[..3].iter().map(|v| 1.5 + v).collect()),
+        "orient" => list(scatter::rotations(seed, 1)),
+        // Always turned alike: between matrices that turn, OpenUSD has sheared ones, which no curve can say.
+        "transform" => {
+            let q = DQuat::from_xyzw(0.1, 0.2, 0.3, 1.0).normalize();
+            let size = DVec3::splat(1.5 + v[3]);
+            let m = DMat4::from_scale_rotation_translation(size, q, DVec3::new(v[0], v[1], v[2]));
+            let rows: Vec<String> = m.to_cols_array().chunks(4).map(|r| list(r.to_vec())).collect();
+            format!("( {} )", rows.join(", "))
+        }
+        _ if kind.starts_with("translate") => (4.0 * v[0]).to_string(),
+        _ if kind.starts_with("scale") => (1.5 + v[0]).to_string(),
+        _ if kind.len() == 7 => (170.0 * v[0]).to_string(),
+        _ => list(v[..3].iter().map(|v| 170.0 * v).collect()),
+    }
+}
+
+/// A prim with these operations (kind, suffix, inverted), below another that moves too.
+fn prim(text: &mut String, number: usize, ops: &[(usize, bool)], resets: bool) {
+    let mut seed = number as u64 * 1000;
+    let mut next = || {
+        seed += 1;
+        seed
+    };
+    let mut order = Vec::new();
+    let _ = writeln!(text, "        def Xform \"P{number}\"\n        {{");
+    for (i, &(kind, inverted)) in ops.iter().enumerate() {
+        let (kind, types) = KINDS[kind];
+        let of_type = types[(number + i) % types.len()];
+        let name = format!("xformOp:{kind}:s{i}");
+        let samples = [0, 1, 2, 3][(number + i) % 4];
+        // An animated matrix is only tried on its own: mixed with others its shear has no curve.
+        let samples = if kind == "transform" && ops.len() > 1 { 0 } else { samples };
+        // OpenUSD rounds what lies between samples of halves to halves, in steps of a thousandth.
+        let samples = if of_type.starts_with("half") || of_type == "quath" { 0 } else { samples };
+        // OpenUSD rounds what lies between quaternions of floats to floats, and takes angles from cosines of small ones.
+        let samples = if of_type == "quatf" { 0 } else { samples };
+        // OpenUSD 26.11 takes the negative of a scale along one axis for its inverse.
+        let inverted = inverted && !matches!(kind, "scaleX" | "scaleY" | "scaleZ");
+        if samples == 0 {
+            let _ = writeln!(text, "            {of_type} {name} = {}", value(kind, next()));
+        } else {
+            let _ = writeln!(text, "            {of_type} {name}.timeSamples = {{");
+            for k in 0..=samples {
+                let _ = writeln!(text, "                {}: {},", 7 * k + i, value(kind, next()));
+            }
+            let _ = writeln!(text, "            }}");
+        }
+        order.push(format!("\"{}{name}\"", if inverted { "!invert!" } else { "" }));
+        // A pivot and its way back share one attribute.
+        if kind == "translate" && number.is_multiple_of(3) && !inverted {
+            order.push(format!("\"!invert!{name}\""));
+        }
+    }
+    if resets {
+        order.insert(order.len() / 2, "\"!resetXformStack!\"".into());
+    }
+    let _ = writeln!(text, "            uniform token[] xformOpOrder = [{}]\n        }}", order.join(", "));
+}
+
+/// A stage with every kind alone, every pair of kinds in both orders, and longer lists.
+fn matrix(up: &str, metres: &str) -> String {
+    let mut text = format!(
+        "#usda 1.0\n(\n    upAxis = \"{up}\"\n    metersPerUnit = {metres}\n    timeCodesPerSecond = 30\n    startTimeCode = 0\n    endTimeCode = 24\n)\n\
+         def Xform \"W\"\n{{\n    double3 xformOp:translate.timeSamples = {{ 0: (1, 2, 3), 20: (3, -2, 1) }}\n    float3 xformOp:rotateXYZ.timeSamples = {{ 0: (0, 10, 20), 20: (80, 100, -40) }}\n    uniform token[] xformOpOrder = [\"xformOp:translate\", \"xformOp:rotateXYZ\"]\n    def Scope \"S\"\n    {{\n"
+    );
+    let mut number = 0;
+    let mut add = |text: &mut String, ops: &[(usize, bool)], resets: bool| {
+        prim(text, number, ops, resets);
+        number += 1;
+    };
+    for a in 0..KINDS.len() {
+        for inverted in [false, true] {
+            add(&mut text, &[(a, inverted)], false);
+            add(&mut text, &[(a, inverted)], false);
+        }
+        for b in 0..KINDS.len() {
+            add(&mut text, &[(a, false), (b, (a + b) % 5 == 0)], (a * b) % 11 == 1);
+        }
+    }
+    for n in 0..60_u64 {
+        let length = 3 + (n % 3) as usize;
+        let ops: Vec<(usize, bool)> = (0..length as u64)
+            .map(|i| ((scatter::unit(n * 31 + i) * 18.0) as usize, scatter::unit(n * 77 + i) < 0.2))
+            .collect();
+        add(&mut text, &ops, n % 9 == 0);
+    }
+    text.push_str("    }\n}\n");
+    text
+}
+
+#[test]
+fn every_kind_and_order_of_operations_is_where_openusd_has_it() {
+    if !openusd::is_installed() {
+        return;
+    }
+    let folder = scratch::folder("usd-matrix");
+    for (up, metres) in [("Y", "1"), ("Z", "0.01"), ("Z", "1"), ("Y", "0.0254")] {
+        let file = folder.path().join(format!("{up}{metres}.usda"));
+        std::fs::write(&file, matrix(up, metres)).unwrap();
+        let (worst, place, count) = deviation(&file, &moments(0.0, 24.0)).unwrap();
+        assert!(worst <= CLOSE, "{up} up, {metres} m: off by {worst:.1e}: {place}");
+        println!("  {up} up, {metres} m: {count} transforms, off by {worst:.1e}");
+    }
+}
+
+/// Files that compose: a sublayer that is later and slower, a reference with an offset, a payload, a variant, something
+/// inherited, two instances of one thing.
+const COMPOSED: [(&str, &str); 4] = [
+    (
+        "shot.usda",
+        r#"#usda 1.0
+(
+    metersPerUnit = 0.01
+    upAxis = "Z"
+    timeCodesPerSecond = 48
+    startTimeCode = 0
+    endTimeCode = 60
+    subLayers = [@./anim.usda@ (offset = 10; scale = 2)]
+)
+def Xform "Set"
+{
+    def "Near" (
+        references = @./asset.usda@ (offset = 5)
+    )
+    {
+        double3 xformOp:translate = (100, 0, 0)
+        uniform token[] xformOpOrder = ["xformOp:translate"]
+    }
+    def "Far" (
+        payload = @./asset.usda@</Thing>
+        variants = {
+            string size = "large"
+        }
+    )
+    {
+    }
+    def "First" (
+        instanceable = true
+        references = @./asset.usda@
+    )
+    {
+    }
+    def "Second" (
+        instanceable = true
+        references = @./asset.usda@
+    )
+    {
+        double3 xformOp:translate = (0, 50, 0)
+        uniform token[] xformOpOrder = ["xformOp:translate"]
+    }
+    over "Gone" (
+        active = false
+    )
+    {
+    }
+}
+def Xform "Heir" (
+    inherits = </_class>
+)
+{
+}
+class Xform "_class"
+{
+    float xformOp:rotateZ.timeSamples = { 0: 0, 40: 300 }
+    uniform token[] xformOpOrder = ["xformOp:rotateZ"]
+}
+"#,
+    ),
+    (
+        "anim.usda",
+        r#"#usda 1.0
+(
+    timeCodesPerSecond = 24
+)
+over "Set"
+{
+    double3 xformOp:translate.timeSamples = { 0: (0, 0, 0), 20: (10, 20, 30) }
+    uniform token[] xformOpOrder = ["xformOp:translate"]
+    def Xform "Gone"
+    {
+    }
+}
+"#,
+    ),
+    (
+        "asset.usda",
+        r#"#usda 1.0
+(
+    defaultPrim = "Thing"
+    timeCodesPerSecond = 24
+    subLayers = [@./parts/more.usda@]
+)
+def Xform "Thing" (
+    variants = {
+        string size = "small"
+    }
+    prepend variantSets = "size"
+)
+{
+    variantSet "size" = {
+        "small" {
+            over "Part"
+            {
+                float3 xformOp:scale = (1, 1, 1)
+            }
+        }
+        "large" {
+            over "Part"
+            {
+                float3 xformOp:scale = (3, 4, 5)
+            }
+        }
+    }
+    def Cube "Part"
+    {
+        float3 xformOp:rotateXYZ.timeSamples = { 0: (0, 0, 0), 10: (90, 45, 10) }
+        uniform token[] xformOpOrder = ["xformOp:rotateXYZ", "xformOp:scale"]
+    }
+}
+"#,
+    ),
+    (
+        "parts/more.usda",
+        "#usda 1.0\nover \"Thing\"\n{\n    def Sphere \"Knob\"\n    {\n        double3 xformOp:translate = (0, 0, 7)\n        uniform token[] xformOpOrder = [\"xformOp:translate\"]\n    }\n}\n",
+    ),
+];
+
+#[test]
+fn stages_compose_as_openusd_composes_them() {
+    if !openusd::is_installed() {
+        return;
+    }
+    let folder = scratch::folder("usd-composed");
+    std::fs::create_dir(folder.path().join("parts")).unwrap();
+    for (name, text) in COMPOSED {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    let file = folder.path().join("shot.usda");
+    let (worst, place, count) = deviation(&file, &moments(0.0, 80.0)).unwrap();
+    assert!(count >= 50 * 14, "{count}");
+    assert!(worst <= CLOSE, "off by {worst:.1e}: {place}");
+    let document = Document::open(&file, &ReadOptions::default()).unwrap();
+    assert!(document.node_of_path("/Set/Gone").is_none());
+    assert!(document.node_of_path("/Set/Far/Knob").is_some());
+    assert!(document.warnings().is_empty(), "{:?}", document.warnings());
+}

@@ -1,0 +1,389 @@
+//! What is written: a layer with the motion and nothing else, which OpenUSD opens, plays and finds no fault with.
+
+use crate::worlds;
+use glam::DVec3;
+use serde_json::{Value, json};
+use sinew_core::scene::Pose;
+use sinew_plugin::gltf::ReadOptions;
+use sinew_plugin::job::{
+    AssembleRequest, BakeRequest, Report, SetupSource, assemble_file, bake_file, load_setup,
+};
+use sinew_plugin::usd::Document;
+use sinew_tests::oracle::openusd;
+use sinew_tests::program::Program;
+use sinew_tests::{built, sample, scratch};
+use std::path::{Path, PathBuf};
+
+fn bake(scene: &Path, output: Option<&Path>, with: impl FnOnce(&mut BakeRequest)) -> Report {
+    let mut request =
+        BakeRequest { scene: scene.into(), output: output.map(Into::into), ..BakeRequest::default() };
+    with(&mut request);
+    bake_file(&request, &mut |_| true).unwrap_or_else(|e| panic!("{}: {e}", scene.display()))
+}
+
+/// Copies the samples into a folder, since layers are written beside them.
+fn copies(folder: &Path) -> Vec<PathBuf> {
+    let copy = |file: PathBuf| {
+        let to = folder.join(file.file_name().unwrap());
+        std::fs::copy(&file, &to).unwrap();
+        to
+    };
+    sample::usd_files().into_iter().map(copy).collect()
+}
+
+/// Paths that may differ: operations of prims, and the animation of skeletons.
+fn is_motion(path: &str) -> bool {
+    path.contains(".xformOp") || path.ends_with(".skel:animationSource") || path.ends_with(".xformOpOrder")
+}
+
+#[test]
+fn a_layer_holds_the_motion_and_leaves_everything_else_as_it_was() {
+    if !openusd::is_installed() {
+        return;
+    }
+    let folder = scratch::folder("usd-layer");
+    sample::each(&copies(folder.path()), |file| {
+        let before = std::fs::read(file).unwrap();
+        let report = bake(file, None, |r| r.frames = Some([0.0, 40.0]));
+        let output = file.with_extension("sinew.usda");
+        if report.output.as_deref() != output.to_str() {
+            return Err(format!("went to {:?}", report.output));
+        }
+        if std::fs::read(file).unwrap() != before {
+            return Err("the input changed".into());
+        }
+        let text = std::fs::read_to_string(&output).unwrap();
+        let sublayer = format!("@./{}@", file.file_name().unwrap().to_string_lossy());
+        if !text.contains(&sublayer) {
+            return Err(format!("does not have {sublayer} as a sublayer"));
+        }
+        let (changed, missing) = openusd::changes(&output, file)?;
+        if let Some(path) = missing.first().or_else(|| changed.iter().find(|p| !is_motion(p))) {
+            return Err(format!("{path} changed"));
+        }
+        if changed.is_empty() {
+            return Err("nothing moves".into());
+        }
+        let fresh = openusd::fresh_errors(&[&output], Some(file))?;
+        // OpenUSD names its root layer in these; the file has them as well.
+        if let Some(error) = fresh.first() {
+            return Err(error.clone());
+        }
+        let (worst, place, count) = worlds::deviation(&output, &[0.0, 7.0, 13.0, 20.0, 40.0])?;
+        if worst.is_nan() || worst > 1e-6 {
+            return Err(format!("off by {worst:.1e}: {place}"));
+        }
+        Ok(format!("{} attributes changed, {count} transforms off by {worst:.1e}", changed.len()))
+    });
+}
+
+/// World places of every simulated node over time, as a file has them.
+fn places(file: &Path, codes: &[f64]) -> Vec<(String, DVec3)> {
+    let document = Document::open(file, &ReadOptions::default()).unwrap();
+    let scene = document.scene();
+    let mut pose = Pose::new(scene, scene.clips.first());
+    let mut found = Vec::new();
+    for code in codes {
+        pose.evaluate(code / scene.frames_per_second);
+        for node in 0..scene.nodes.len() {
+            let Some(path) = document.path_of_node(node) else { continue };
+            found.push((path, pose.world(node).translation));
+        }
+    }
+    found
+}
+
+#[test]
+fn every_way_to_write_gives_the_same_motion() {
+    if !openusd::is_installed() {
+        return;
+    }
+    let folder = scratch::folder("usd-ways");
+    let codes = [0.0, 5.0, 17.0, 33.0];
+    sample::each(&copies(folder.path()), |file| {
+        let frames = |r: &mut BakeRequest| r.frames = Some([0.0, 33.0]);
+        bake(file, None, frames);
+        let layer = file.with_extension("sinew.usda");
+        let exact = places(&layer, &codes);
+        let stem = file.file_stem().unwrap().to_string_lossy().into_owned();
+        let mut ways = Vec::new();
+        for ending in ["usda", "usdc", "usdz"] {
+            for flat in [false, true] {
+                let out = folder.path().join(format!("{stem}-{flat}.out.{ending}"));
+                bake(file, Some(&out), |r| {
+                    frames(r);
+                    r.flatten = flat;
+                });
+                ways.push(out);
+            }
+        }
+        if file.extension().is_some_and(|e| e != "usdz") {
+            let own =
+                folder.path().join(format!("{stem}-own.{}", file.extension().unwrap().to_string_lossy()));
+            std::fs::copy(file, &own).unwrap();
+            bake(&own, Some(&own), |r| {
+                frames(r);
+                r.in_place = true;
+            });
+            ways.push(own);
+        }
+        for way in &ways {
+            let found = places(way, &codes);
+            let label = way.file_name().unwrap().to_string_lossy().into_owned();
+            if found.len() != exact.len() {
+                return Err(format!("{label} has {} nodes, not {}", found.len(), exact.len()));
+            }
+            for ((path, a), (other, b)) in exact.iter().zip(&found) {
+                if path != other || (*a - *b).length() > 1e-9 * (1.0 + a.length()) {
+                    return Err(format!("{label}: {path} {a:?}, {other} {b:?}"));
+                }
+            }
+        }
+        if let Some(error) = openusd::fresh_errors(&ways, Some(file))?.first() {
+            return Err(error.clone());
+        }
+        Ok(format!("{} ways", ways.len()))
+    });
+}
+
+/// A prim with these operations and a mesh, guided by its keys.
+const OPERATIONS: &str = r#"#usda 1.0
+(
+    metersPerUnit = 1
+    defaultPrim = "W"
+    upAxis = "Z"
+    startTimeCode = 1
+    endTimeCode = 40
+)
+def Xform "W"
+{
+    def Cube "Pivoted"
+    {
+        double3 xformOp:translate.timeSamples = { 1: (0, 0, 0), 20: (4, 0, 2), 40: (8, 0, 0) }
+        float3 xformOp:translate:pivot = (0.5, 0.5, 0)
+        float3 xformOp:rotateZYX.timeSamples = { 1: (0, 0, 0), 20: (200, 20, 10), 40: (380, 0, 0) }
+        float3 xformOp:scale = (1, 2, 0.5)
+        custom double mine = 7
+        uniform token[] xformOpOrder = ["xformOp:translate", "xformOp:translate:pivot", "xformOp:rotateZYX", "xformOp:scale", "!invert!xformOp:translate:pivot"]
+    }
+    def Cube "Matrix"
+    {
+        matrix4d xformOp:transform.timeSamples = {
+            1: ( (1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 5, 0, 1) ),
+            40: ( (1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (6, 5, 0, 1) ),
+        }
+        uniform token[] xformOpOrder = ["xformOp:transform"]
+    }
+    def Cube "Angles"
+    {
+        double xformOp:translateX.timeSamples = { 1: 0, 40: 6 }
+        float xformOp:rotateX.timeSamples = { 1: 0, 40: 90 }
+        float xformOp:rotateY = 10
+        uniform token[] xformOpOrder = ["xformOp:translateX", "xformOp:rotateX", "xformOp:rotateY"]
+    }
+    def Cube "Sheared"
+    {
+        double3 xformOp:translate.timeSamples = { 1: (0, 10, 0), 40: (6, 10, 0) }
+        float3 xformOp:scale = (1, 2, 1)
+        float xformOp:rotateX.timeSamples = { 1: 0, 40: 60 }
+        float3 xformOp:scale:inner = (1, 1, 3)
+        uniform token[] xformOpOrder = ["xformOp:translate", "xformOp:scale", "xformOp:rotateX", "xformOp:scale:inner"]
+    }
+    def Cube "Resets"
+    {
+        double3 xformOp:translate.timeSamples = { 1: (0, -9, 0), 40: (3, -9, 0) }
+        uniform token[] xformOpOrder = ["!resetXformStack!", "xformOp:translate"]
+    }
+}
+"#;
+
+#[test]
+fn a_prim_keeps_its_operations_where_these_can_say_the_motion() {
+    if !openusd::is_installed() {
+        return;
+    }
+    let folder = scratch::folder("usd-operations");
+    let file = folder.path().join("shot.usda");
+    std::fs::write(&file, OPERATIONS).unwrap();
+    let report = bake(&file, None, |_| ());
+    let output = folder.path().join("shot.sinew.usda");
+    let (changed, missing) = openusd::changes(&output, &file).unwrap();
+    assert!(missing.is_empty(), "{missing:?}");
+    let of = |prim: &str| -> Vec<String> {
+        let all = changed.iter().filter_map(|p| p.strip_prefix(&format!("/W/{prim}.")));
+        all.map(str::to_owned).collect()
+    };
+    assert_eq!(of("Pivoted"), ["xformOp:rotateZYX", "xformOp:translate"]);
+    assert_eq!(of("Matrix"), ["xformOp:transform"]);
+    assert!(of("Angles").contains(&"xformOpOrder".to_string()), "{changed:?}");
+    assert!(
+        report.warnings.iter().any(|w| w.contains("/W/Angles") && w.contains("translate, orient, scale")),
+        "{:?}",
+        report.warnings
+    );
+    assert!(openusd::fresh_errors(&[&output], Some(&file)).unwrap().is_empty());
+    let codes: Vec<f64> = (1..=40).map(f64::from).collect();
+    let (worst, place, _) = worlds::deviation(&output, &codes).unwrap();
+    assert!(worst <= 1e-6, "off by {worst:.1e}: {place}");
+    // Angles go on past a full turn, as they were keyed.
+    let request = json!({ "ask": "values", "file": output, "attributes": ["/W/Pivoted.xformOp:rotateZYX"], "times": codes });
+    let answer = openusd::ask(&request).unwrap();
+    let turns: Vec<f64> = answer["/W/Pivoted.xformOp:rotateZYX"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|v| v[0].as_f64().unwrap())
+        .collect();
+    assert!(turns.windows(2).all(|w| (w[1] - w[0]).abs() < 60.0) && turns[39] > 330.0, "{turns:?}");
+}
+
+#[test]
+fn prims_are_named_in_set_ups_by_path_or_by_a_name_that_only_they_have() {
+    let folder = scratch::folder("usd-names");
+    let file = folder.path().join("shot.usda");
+    std::fs::write(&file, OPERATIONS.replace("def Cube \"Angles\"", "def Cube \"W\"")).unwrap();
+    for (name, works) in
+        [("Pivoted", true), ("/W/Pivoted", true), ("/W/W", true), ("W", false), ("/W/Nobody", false)]
+    {
+        let setup = folder.path().join("setup.json");
+        std::fs::write(&setup, json!({ "sinew": 1, "bodies": [{ "node": name }] }).to_string()).unwrap();
+        let request = BakeRequest {
+            scene: file.clone(),
+            output: Some(folder.path().join("out.usda")),
+            setup: SetupSource::File(setup),
+            ..BakeRequest::default()
+        };
+        let done = bake_file(&request, &mut |_| true);
+        assert_eq!(done.is_ok(), works, "{name}: {done:?}");
+        if let Ok(report) = done {
+            assert_eq!((report.first_frame, report.frames), (1.0, 40), "the range is the stage's");
+        }
+    }
+}
+
+#[test]
+fn the_command_bakes_inspects_sets_up_and_assembles_usd_as_it_does_gltf() {
+    let Some(sample) = sample::file("usd/boxes_fourbar.usda") else { return };
+    let folder = scratch::folder("usd-command");
+    let file = folder.path().join("bar.usda");
+    std::fs::copy(sample, &file).unwrap();
+    let run = |arguments: &[&str]| -> String {
+        let command = Program::new(built::command().unwrap()).args(arguments).folder(folder.path());
+        command.run().and_then(|done| done.success()).unwrap_or_else(|e| panic!("{e}")).stdout
+    };
+    assert!(run(&["inspect", "bar.usda"]).contains("physics of the scene"));
+    run(&["bake", "bar.usda", "--frames", "0", "200"]);
+    assert!(folder.path().join("bar.sinew.usda").is_file());
+    let told: Value = serde_json::from_str(&run(&[
+        "bake",
+        "bar.usda",
+        "--frames",
+        "0",
+        "200",
+        "--flatten",
+        "-o",
+        "flat.usdc",
+        "--json",
+    ]))
+    .unwrap();
+    assert_eq!(told["status"], "done");
+    assert!(!std::fs::read(folder.path().join("flat.usdc")).unwrap().windows(8).any(|w| w == b"bar.usda"));
+    run(&["setup", "bar.usda"]);
+    assert!(std::fs::read_to_string(folder.path().join("bar.sinew.json")).unwrap().contains("joint_1"));
+    run(&["setup", "bar.usda", "--to-usd", "physics.usda"]);
+    assert!(
+        std::fs::read_to_string(folder.path().join("physics.usda")).unwrap().contains("PhysicsRigidBodyAPI")
+    );
+    run(&["bake", "physics.usda", "--frames", "0", "200", "-o", "again.usda"]);
+    run(&["assemble", "bar.usda", "--pose", "-o", "posed.usda"]);
+    run(&["bake", "bar.usda", "--in-place", "--frames", "0", "200"]);
+    assert!(std::fs::read_to_string(&file).unwrap().contains("timeSamples"));
+}
+
+#[test]
+fn a_soft_body_is_pressed_in_by_its_points() {
+    if !openusd::is_installed() {
+        return;
+    }
+    let scene = sinew_tests::repository::root().join("examples/scenes/soft_snake.gltf");
+    let folder = scratch::folder("usd-soft");
+    let file = folder.path().join("soft.usda");
+    // The scene as USD, its set-up inside.
+    let document = sinew_plugin::document::Document::open(&scene, &ReadOptions::default()).unwrap();
+    let setup = load_setup(&scene, &document, &SetupSource::Beside, None).unwrap().setup;
+    document.convert(&file, None, Some(&setup)).unwrap();
+    let report = bake(&file, None, |_| ());
+    assert!(report.warnings.iter().all(|w| !w.contains("not written")), "{:?}", report.warnings);
+    let output = folder.path().join("soft.sinew.usda");
+    let (changed, _) = openusd::changes(&output, &file).unwrap();
+    let points: Vec<&String> = changed.iter().filter(|p| p.ends_with(".points")).collect();
+    assert!(!points.is_empty(), "{changed:?}");
+    assert!(openusd::fresh_errors(&[&output], Some(&file)).unwrap().is_empty());
+}
+
+#[test]
+fn an_assembled_pose_is_an_over_with_a_new_place() {
+    let Some(sample) = sample::file("usd/boxes_fourbar.usda") else { return };
+    let folder = scratch::folder("usd-pose");
+    let file = folder.path().join("bar.usda");
+    let text = std::fs::read_to_string(sample).unwrap();
+    // One bar is put a little beside where it belongs.
+    std::fs::write(&file, text.replace("(0.0, 0.0, 0.11700000613927841)", "(0.0, 0.0, 0.125)")).unwrap();
+    let request = AssembleRequest {
+        scene: file.clone(),
+        output: Some(folder.path().join("out.usda")),
+        pose: true,
+        ..AssembleRequest::default()
+    };
+    let report = assemble_file(&request, &mut |_| true).unwrap();
+    let most = report
+        .joints
+        .iter()
+        .fold((0.0_f64, 0.0_f64), |m, j| (m.0.max(j.opening_before), m.1.max(j.max_opening)));
+    assert!(most.0 > 0.005 && most.1 < 1e-8, "{most:?}");
+    let document = Document::open(&folder.path().join("out.usda"), &ReadOptions::default()).unwrap();
+    assert!(document.scene().clips.is_empty());
+    let moved = std::fs::read_to_string(folder.path().join("out.usda")).unwrap();
+    assert!(moved.contains("xformOp:translate") && !moved.contains("timeSamples"), "{moved}");
+}
+
+#[test]
+fn the_page_on_usd_shows_what_its_commands_do() {
+    let root = sinew_tests::repository::root();
+    let page = std::fs::read_to_string(root.join("docs/usd.md")).unwrap();
+    let shown = page.split("```usda\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let folder = scratch::folder("usd-page");
+    let file = folder.path().join("pendulum.usda");
+    std::fs::copy(root.join("examples/usd/pendulum.usda"), &file).unwrap();
+    bake(&file, None, |_| ());
+    let written = std::fs::read_to_string(folder.path().join("pendulum.sinew.usda")).unwrap();
+    let mut rest = written.as_str();
+    for line in shown.lines() {
+        let at = rest.find(line).unwrap_or_else(|| panic!("no line \"{line}\" in {rest}"));
+        rest = &rest[at + line.len()..];
+    }
+    if openusd::is_installed() {
+        let both = [file, folder.path().join("pendulum.sinew.usda")];
+        assert_eq!(openusd::fresh_errors(&both, None), Ok(Vec::new()));
+    }
+}
+
+#[test]
+fn a_spline_that_is_not_simulated_stays_below_a_layer_and_is_never_lost() {
+    let folder = scratch::folder("usd-spline");
+    let file = folder.path().join("shot.usda");
+    let camera = "    def Camera \"Eye\"\n    {\n        float focalLength.spline = {\n            1: 20,\n            9: 50,\n        }\n    }\n    def Cube \"Resets\"";
+    std::fs::write(&file, OPERATIONS.replace("    def Cube \"Resets\"", camera)).unwrap();
+    bake(&file, None, |_| ());
+    for (name, flat) in [("flat.usda", true), ("whole.usdz", false)] {
+        let request = BakeRequest {
+            scene: file.clone(),
+            output: Some(folder.path().join(name)),
+            flatten: flat,
+            ..BakeRequest::default()
+        };
+        let error = bake_file(&request, &mut |_| true).unwrap_err().to_string();
+        assert!(error.contains("/W/Eye.focalLength") && error.contains("spline"), "{error}");
+        assert!(!folder.path().join(name).exists());
+    }
+}
