@@ -8,3 +8,4 @@ mod host;
 mod scene;
 mod session;
 mod setup;
+mod skin;
