@@ -1,0 +1,248 @@
+"""Live: a slider changes, the simulation runs again, and the viewport shows it. *Bake* keeps it, *Discard* leaves no trace.
+
+The keys are read once, when it begins. Every change makes the set-up anew and simulates all frames; the motion is shown
+as an action of its own, which takes the place of the animator's until then.
+"""
+
+import time
+
+import bpy
+from bpy.app.handlers import persistent
+
+from . import action, overlay, run, state, write
+
+#: Changes within this time of each other are one: a slider that is dragged does not queue up.
+DEBOUNCE = 0.04
+NAME = "Sinew live"
+
+#: The session under way, or None.
+session = None
+
+
+class Live:
+    """One live session: what was read, and how to go back."""
+
+    def __init__(self, context):
+        self.run = run.Run(context)
+        for _ in self.run.reading():
+            pass
+        self.before = {}
+        self.changed_at = None
+        self.took = 0.0
+        self.error = ""
+        self._made = set()
+
+    def again(self):
+        """Simulates with what the settings are now and shows it. Keeps the last motion when that fails."""
+        began = time.perf_counter()
+        self.changed_at = None
+        current = self.run
+        try:
+            current.set_up()
+            current.simulate(every_frame=True)
+        except (ValueError, run.SinewError) as error:
+            self.error = str(error)
+            return
+        self.error = ""
+        self._show()
+        self.took = time.perf_counter() - began
+
+    def _show(self):
+        writer = LiveWriter(self)
+        writer.write()
+        self.run.warnings += self.run.report["warnings"] + writer.warnings
+        state.keep(self.run, writer)
+
+    def take_over(self, obj):
+        """Puts the live action in the place of the object's own, once; gives it."""
+        if obj.name not in self.before:
+            data = obj.animation_data
+            had = data is not None
+            old = data.action if had else None
+            muted = [(c.name, None) for c in obj.constraints if not c.mute]
+            if obj.type == "ARMATURE":
+                muted += [(c.name, b.name) for b in obj.pose.bones for c in b.constraints if not c.mute]
+            rigid = obj.rigid_body
+            active = rigid is not None and rigid.type == "ACTIVE" and not rigid.kinematic
+            self.before[obj.name] = (had, None if old is None else old.name, action.slot_handle(obj), muted, active)
+            fresh = old.copy() if old is not None else bpy.data.actions.new(NAME)
+            fresh.name = f"{NAME}: {obj.name}"
+            action.assign(obj, fresh, action.slot_handle(obj))
+            self._made.add(fresh.name)
+        return obj.animation_data.action
+
+    def discard(self):
+        """Everything as it was before."""
+        for name, (had, old, handle, unmuted, active) in self.before.items():
+            obj = bpy.data.objects.get(name)
+            if obj is None:
+                continue
+            previous = bpy.data.actions.get(old) if old is not None else None
+            if not had:
+                obj.animation_data_clear()
+            else:
+                action.assign(obj, previous, handle)
+            if active and obj.rigid_body is not None:
+                obj.rigid_body.kinematic = False
+                obj.sinew.property_unset("was_active")
+            for constraint, bone in unmuted:
+                holder = obj if bone is None else obj.pose.bones.get(bone)
+                found = holder.constraints.get(constraint) if holder is not None else None
+                if found is not None:
+                    found.mute = False
+        for made in self._made:
+            leftover = bpy.data.actions.get(made)
+            if leftover is not None:
+                bpy.data.actions.remove(leftover)
+        self.before, self._made = {}, set()
+        scene = bpy.data.scenes.get(self.run.scene_name)
+        if scene is not None:
+            scene.frame_set(scene.frame_current, subframe=scene.frame_subframe)
+
+
+class LiveWriter(write.Writer):
+    """Writes into the live actions instead of new ones, always on the bones themselves."""
+
+    def __init__(self, live):
+        current = live.run
+        super().__init__(current.capture, current.job, bpy.data.scenes[current.scene_name].sinew)
+        self._live = live
+
+    def _target(self, obj, _on_bones):
+        return obj
+
+    def _new_action(self, obj):
+        self.actions.append(self._live.take_over(obj).name)
+
+
+def mark(_context):
+    """A setting changed: simulate again soon."""
+    if session is not None:
+        session.changed_at = time.perf_counter()
+
+
+def tick():
+    """Blender's timer: simulates when changes have come to rest."""
+    if session is None:
+        return None
+    if session.changed_at is not None and time.perf_counter() - session.changed_at >= DEBOUNCE:
+        session.again()
+        overlay.refresh(bpy.context)
+    return DEBOUNCE / 2
+
+
+def stop(keep_trace=False):
+    """Ends the session; without a trace unless the caller keeps it."""
+    global session
+    if session is None:
+        return
+    ending, session = session, None
+    if not keep_trace:
+        ending.discard()
+    if bpy.app.timers.is_registered(tick):
+        bpy.app.timers.unregister(tick)
+
+
+class SINEW_OT_live(bpy.types.Operator):
+    """Simulate again at every change of a slider, until Bake or Discard"""
+
+    bl_idname = "sinew.live"
+    bl_label = "Live"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll(cls, context):
+        is_free = session is None and state.running is None
+        return is_free and context.mode in {"OBJECT", "POSE"} and (context.selected_objects or context.mode == "POSE")
+
+    def execute(self, context):
+        global session
+        try:
+            fresh = Live(context)
+        except (ValueError, run.SinewError) as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        session = fresh
+        session.again()
+        if session.error:
+            self.report({"ERROR"}, session.error)
+            stop()
+            return {"CANCELLED"}
+        if not bpy.app.timers.is_registered(tick):
+            bpy.app.timers.register(tick, first_interval=DEBOUNCE)
+        return {"FINISHED"}
+
+
+class SINEW_OT_live_bake(bpy.types.Operator):
+    """Keep what live shows, with keys as the settings say"""
+
+    bl_idname = "sinew.live_bake"
+    bl_label = "Bake"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll(cls, _context):
+        return session is not None
+
+    def execute(self, context):
+        done = session.run
+        stop()
+        try:
+            done.set_up()
+            done.simulate()
+            writer = done.write()
+        except (ValueError, KeyError, run.SinewError) as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        state.keep(done, writer)
+        overlay.refresh(context)
+        return {"FINISHED"}
+
+
+class SINEW_OT_live_discard(bpy.types.Operator):
+    """Go back to how it was before Live"""
+
+    bl_idname = "sinew.live_discard"
+    bl_label = "Discard"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll(cls, _context):
+        return session is not None
+
+    def execute(self, context):
+        stop()
+        state.result = None
+        overlay.refresh(context)
+        return {"FINISHED"}
+
+
+@persistent
+def _before_saving(*_arguments):
+    # A file has what the animator made, not what is only shown.
+    stop()
+
+
+@persistent
+def _before_loading(*_arguments):
+    global session
+    session = None
+    state.forget()
+
+
+CLASSES = (SINEW_OT_live, SINEW_OT_live_bake, SINEW_OT_live_discard)
+
+
+def register():
+    bpy.app.handlers.save_pre.append(_before_saving)
+    bpy.app.handlers.load_pre.append(_before_loading)
+
+
+def unregister():
+    stop()
+    for handlers, own in (
+        (bpy.app.handlers.save_pre, _before_saving),
+        (bpy.app.handlers.load_pre, _before_loading),
+    ):
+        if own in handlers:
+            handlers.remove(own)
