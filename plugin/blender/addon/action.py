@@ -94,12 +94,9 @@ def write(owner, path, index, frames, values, arriving=None, leaving=None, group
     points.foreach_set("co", co.ravel())
     straight = arriving is None
     points.foreach_set("interpolation", np.full(count, LINEAR if straight else BEZIER, dtype=np.int32))
-    if straight:
-        # Handles that a change to Bezier would show: along the lines.
-        points.foreach_set("handle_left", (co - [1.0 / 3.0, 0.0]).astype(np.float32).ravel())
-        points.foreach_set("handle_right", (co + [1.0 / 3.0, 0.0]).astype(np.float32).ravel())
-    else:
+    if not straight:
         _handles(points, co.astype(float), arriving, leaving)
+    # Finds handles for straight keys, too, for whoever bends them later.
     curve.update()
     return curve
 

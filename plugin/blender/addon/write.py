@@ -293,7 +293,7 @@ class Writer:
             # Slopes from just before and just after every frame, so that hits stay sharp.
             step = rotation.SLOPE_FRAMES
             near = [self._at(keys, np.clip(frames + d, frames[0], frames[-1])) for d in (-step, step)]
-            early, late = (self._near(n, order, angles) for n in near)
+            early, late = (rotation.euler_near(n, order, angles) for n in near)
             arriving, leaving = (angles - early) / step, (late - angles) / step
             arriving[0], leaving[-1] = leaving[0], arriving[-1]
             tolerance = math.radians(self.settings.tolerance_deg)
@@ -307,13 +307,6 @@ class Writer:
                 continue
             slopes = (None, None) if arriving is None else (arriving[:, axis], leaving[:, axis])
             action.write(owner, path + "rotation_euler", axis, frames, angles[:, axis], *slopes, group=label)
-
-    @staticmethod
-    def _near(quaternions, order, angles):
-        found = np.empty_like(angles)
-        for i in range(len(angles)):
-            found[i] = rotation.as_euler(quaternions[i : i + 1], order, tuple(angles[i]))[0]
-        return found
 
     def _every_frame(self, keys):
         """The rotation at every whole frame that the keys span."""

@@ -3,7 +3,7 @@
 import math
 
 import bpy
-from mathutils import Matrix, Quaternion
+from mathutils import Euler, Matrix, Quaternion, Vector  # noqa: F401  (some for the timings)
 
 
 def empty_file(frames=49):

@@ -28,7 +28,7 @@ import bpy  # noqa: E402
 import addon_utils  # noqa: E402  (there only once bpy is)
 import numpy as np  # noqa: E402
 import scenes  # noqa: E402
-from mathutils import Matrix  # noqa: E402
+from mathutils import Euler, Matrix  # noqa: E402
 
 MODULE = "sinew_blender"
 TURN = Matrix(((1, 0, 0, 0), (0, 0, 1, 0), (0, -1, 0, 0), (0, 0, 0, 1)))
@@ -240,6 +240,24 @@ class Touched(unittest.TestCase):
             values = [k.co[1] for k in curve.keyframe_points]
             self.assertLess(max(abs(a - b) for a, b in zip(values, values[1:])), 1.0)
         self.assertGreater(values[-1] if axis == 1 else 1.0, 0.5)
+
+    def test_angles_are_blenders_own_in_every_order(self):
+        rotation = addon("rotation")
+        turns = np.random.default_rng(7).normal(size=(200, 4))
+        turns /= np.linalg.norm(turns, axis=1, keepdims=True)
+        slow = np.stack([np.sin(np.linspace(0, 9, 200)), np.cos(np.linspace(0, 5, 200)), np.ones(200), np.ones(200)], 1)
+        slow /= np.linalg.norm(slow, axis=1, keepdims=True)
+        for order in rotation.ORDERS:
+            for quaternions in (turns, slow):
+                for angles in (
+                    rotation.as_euler(quaternions, order, (0.3, -0.2, 7.0)),
+                    rotation.euler_near(quaternions, order, np.zeros((200, 3))),
+                ):
+                    for (x, y, z, w), euler in zip(quaternions, angles):
+                        back = Euler(euler, order).to_quaternion()
+                        dot = abs(back.x * x + back.y * y + back.z * z + back.w * w)
+                        self.assertLess(1.0 - dot, 1e-6)
+            self.assertLess(np.abs(np.diff(rotation.as_euler(slow, order, (0, 0, 0)), axis=0)).max(), 3.2)
 
     def test_undo_and_redo_are_one_step(self):
         scenes.props()
