@@ -30,7 +30,9 @@ import numpy as np  # noqa: E402
 import scenes  # noqa: E402
 from mathutils import Euler, Matrix  # noqa: E402
 
-MODULE = "sinew_blender"
+#: 4.2 and later take the zip for an extension, earlier ones for an add-on.
+IS_EXTENSION = bpy.app.version >= (4, 2, 0)
+MODULE = "bl_ext.user_default.sinew" if IS_EXTENSION else "sinew_blender"
 TURN = Matrix(((1, 0, 0, 0), (0, 0, 1, 0), (0, -1, 0, 0), (0, 0, 0, 1)))
 if not hasattr(np, "bool"):
     np.bool = bool  # Blender 3.4's glTF exporter was written for an older numpy.
@@ -590,10 +592,14 @@ def baked_world(path, clip, name, count, first, rate):
 
 def install():
     """As an animator does: from the zip."""
-    bpy.ops.preferences.addon_install(filepath=ZIP, overwrite=True)
-    addon_utils.modules_refresh()
-    module = addon_utils.enable(MODULE, default_set=True)
-    assert module is not None, "the add-on cannot be enabled"
+    if IS_EXTENSION:
+        addon_utils.enable("bl_pkg", default_set=True)
+        bpy.ops.extensions.package_install_files(repo="user_default", filepath=ZIP, enable_on_install=True)
+    else:
+        bpy.ops.preferences.addon_install(filepath=ZIP, overwrite=True)
+        addon_utils.modules_refresh()
+        addon_utils.enable(MODULE, default_set=True)
+    assert hasattr(bpy.types.Scene, "sinew"), "the add-on cannot be enabled"
 
 
 def main():
