@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from . import matrix, mesh
+from . import matrix, mesh, plain
 from .sinew import Scene
 
 #: Changes below this (scene units, quaternion parts, factors) are rounding of single precision.
@@ -143,9 +143,22 @@ class Capture:
 
     def steps(self):
         """Reads one frame after another; yields how many are done. Leaves the frame and the rigid bodies as they were."""
+        objects = [n for n in self.nodes if n.bone is None]
+        owners = [bpy.data.objects[n.owner] for n in objects]
+        self.is_plain = plain.is_plain(owners)
+        if self.is_plain:
+            found = {}
+            for node, owner in zip(objects, owners):
+                node.world = plain.worlds(owner, self.frames, found)
+            self._read_first(objects)
+            yield len(self.frames)
+        else:
+            yield from self._play(objects)
+        self._localise()
+
+    def _play(self, objects):
         scene = bpy.data.scenes[self.scene_name]
         count = len(self.frames)
-        objects = [n for n in self.nodes if n.bone is None]
         self._worlds = np.empty((count, len(objects), 4, 4), dtype=np.float32)
         self._poses = {a: np.empty((count, len(b), 4, 4), dtype=np.float32) for a, b in self.bones.items()}
         before = (scene.frame_current, scene.frame_subframe)
@@ -169,7 +182,6 @@ class Capture:
             above = self.by_source[(armature, None)].world
             for k, name in enumerate(names):
                 self.by_source[(armature, name)].world = above @ self._poses[armature][:, k].astype(float) @ matrix.BONE
-        self._localise()
 
     def _read_frame(self, i, objects):
         depsgraph = bpy.context.evaluated_depsgraph_get()
@@ -202,12 +214,18 @@ class Capture:
 
     def _localise(self):
         sheared = []
+        count = len(self.frames)
+        still = {None: True}
         for node in self.nodes:
-            above = np.broadcast_to(np.eye(4), node.world.shape) if node.parent is None else node.parent.world
-            if node.offset is not None:
-                above = above @ node.offset
-            local = np.linalg.solve(above, node.world)
+            still[node] = bool((node.world == node.world[0]).all())
+            # What stands still on something that does is looked at once.
+            frames = slice(0, 1) if still[node] and still[node.parent] else slice(None)
+            local = node.world[frames]
+            if node.parent is not None or node.offset is not None:
+                above = np.eye(4) if node.parent is None else node.parent.world[frames]
+                local = np.linalg.solve(above if node.offset is None else above @ node.offset, local)
             *node.local, shear = matrix.decompose(local)
+            node.local = [np.broadcast_to(part, (count, part.shape[1])) for part in node.local]
             node.moves = any(np.ptp(c, axis=0).max() > STILL * max(1.0, np.abs(c).max()) for c in node.local)
             if shear > matrix.SHEAR_MAX:
                 sheared.append(node.name)
@@ -220,7 +238,7 @@ class Capture:
     # Into Sinew ------------------------------------------------------------------------------------------------------
 
     def build(self, context):
-        """The scene of Sinew. Meshes are read as they are shown at the first frame."""
+        """The scene of Sinew. Meshes are read as they are shown now."""
         scene = Scene.create(self.scene_name, z_up=True, metres_per_unit=self.unit, frames_per_second=self.rate)
         clip = scene.add_clip("Keys")
         times = (self.frames - self.first) / self.rate

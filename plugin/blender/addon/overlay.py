@@ -55,6 +55,9 @@ def draw():
     context = bpy.context
     if result is None or context.scene.name != result.scene_name:
         return
+    # Undone: then it is not there any more.
+    if not any(name in bpy.data.actions for name in result.actions):
+        return
     import gpu
     from gpu_extras.batch import batch_for_shader
 

@@ -55,7 +55,7 @@ def nearest(angles, wanted):
 def _both(quaternions, order):
     """The two triples of angles that each rotation has."""
     i, j, k, is_odd = ORDERS[order]
-    m = _matrices(quaternions)
+    m = matrices(quaternions)
     flat = np.hypot(m[:, i, i], m[:, j, i])
     pole = flat < 1e-6
     one, other = np.empty((len(m), 3)), np.empty((len(m), 3))
@@ -69,7 +69,8 @@ def _both(quaternions, order):
     return (-one, -other) if is_odd else (one, other)
 
 
-def _matrices(quaternions):
+def matrices(quaternions):
+    """Rotation matrices of unit quaternions."""
     x, y, z, w = quaternions.T
     rows = [
         [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],

@@ -210,6 +210,51 @@ class Shown(unittest.TestCase):
         self.assertFalse(rig.pose.bones["lower"].constraints[0].mute)
 
 
+class Reading(unittest.TestCase):
+    """What keys alone move is read from the curves, and is what playing shows."""
+
+    def both(self):
+        worlds = []
+        for handlers in ([], [lambda *_: None]):
+            bpy.app.handlers.frame_change_post.extend(handlers)
+            try:
+                run = addon("run").Run(bpy.context)
+                for _ in run.reading():
+                    pass
+            finally:
+                for handler in handlers:
+                    bpy.app.handlers.frame_change_post.remove(handler)
+            self.assertEqual(run.capture.is_plain, not handlers)
+            worlds.append(np.array([n.world for n in run.capture.nodes]))
+        return float(np.abs(worlds[0] - worlds[1]).max())
+
+    def test_from_curves_and_played(self):
+        scenes.props()
+        turner = bpy.data.objects["Turner"]
+        turner.delta_location, turner.delta_rotation_euler = (0.1, 0.2, 0.3), (0.3, 0.2, 0.1)
+        turner.delta_scale = (1.0, 2.0, 1.0)
+        spinner = bpy.data.objects["Spinner"]
+        spinner.delta_rotation_quaternion = (0.8, 0.6, 0.0, 0.0)
+        carrier = bpy.data.objects["Carrier"]
+        carrier.rotation_mode, carrier.rotation_axis_angle = "AXIS_ANGLE", (0.7, 0.0, 0.6, 0.8)
+        scenes.key(carrier, "rotation_axis_angle", {1: (0.7, 0.0, 0.6, 0.8), 40: (2.0, 0.0, 1.0, 0.0)})
+        self.assertLess(self.both(), 2e-6)
+
+    def test_deltas_are_taken_off_again(self):
+        scenes.props()
+        turner, spinner = bpy.data.objects["Turner"], bpy.data.objects["Spinner"]
+        turner.delta_location, turner.delta_rotation_euler = (0.1, 0.2, 0.3), (0.3, 0.2, 0.1)
+        spinner.delta_rotation_quaternion = (0.8, 0.6, 0.0, 0.0)
+        Shown.exact(self)
+
+    def test_turns_about_an_axis(self):
+        scenes.props()
+        carrier = bpy.data.objects["Carrier"]
+        carrier.rotation_mode = "AXIS_ANGLE"
+        scenes.key(carrier, "rotation_axis_angle", {1: (0.1, 0.0, 0.6, 0.8), 40: (2.0, 0.0, 1.0, 0.0)})
+        Shown.exact(self)
+
+
 class Touched(unittest.TestCase):
     """Only what was simulated changes."""
 
@@ -291,13 +336,16 @@ class Touched(unittest.TestCase):
         self.assertEqual(snapshot(), before)
 
     def test_cancelled_while_reading_nothing_changes(self):
-        scenes.falling()
+        # Bones are played, and with a world that must not be on meanwhile.
+        scenes.arm_with_ik()
+        bpy.ops.rigidbody.world_add()
         bpy.context.scene.frame_set(9)
         before = snapshot()
         run = addon("run").Run(bpy.context)
         reading = run.reading()
         for _ in range(15):
             next(reading)
+        self.assertFalse(bpy.context.scene.rigidbody_world.enabled)
         reading.close()
         run.cancel()
         self.assertEqual(snapshot(), before)
