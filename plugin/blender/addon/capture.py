@@ -55,6 +55,7 @@ class Capture:
         self.frames = np.arange(self.first, self.last + 1)
         self.rate = scene.render.fps / scene.render.fps_base
         self.unit = scene.unit_settings.scale_length or 1.0
+        self.own_unit = scene.sinew.unit == "scene" or self.unit != 1.0
         self.gravity = tuple(scene.gravity) if scene.use_gravity else (0.0, 0.0, 0.0)
         self.warnings = []
         self.nodes = []
@@ -138,6 +139,11 @@ class Capture:
         self.nodes.append(node)
         self.by_source[(node.owner, node.bone)] = node
         return node
+
+    @property
+    def guesses_unit(self):
+        """Whether the size of a figure says what a unit is: figures come in centimetres, whatever the scene says."""
+        return not self.own_unit and any(self.by_source[(armature, None)].simulated for armature in self.bones)
 
     # Reading ---------------------------------------------------------------------------------------------------------
 
@@ -239,7 +245,8 @@ class Capture:
 
     def build(self, context):
         """The scene of Sinew. Meshes are read as they are shown now."""
-        scene = Scene.create(self.scene_name, z_up=True, metres_per_unit=self.unit, frames_per_second=self.rate)
+        unit = None if self.guesses_unit else self.unit
+        scene = Scene.create(self.scene_name, z_up=True, metres_per_unit=unit, frames_per_second=self.rate)
         clip = scene.add_clip("Keys")
         times = (self.frames - self.first) / self.rate
         for node in self.nodes:

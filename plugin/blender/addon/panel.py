@@ -122,6 +122,7 @@ class SINEW_PT_world(_Panel, bpy.types.Panel):
         row = layout.row(heading="Floor")
         row.prop(settings, "use_floor", text="")
         row.prop(settings, "floor", text="")
+        layout.prop(settings, "unit")
         layout.prop(settings, "substeps")
         layout.prop(context.scene, "gravity")
         layout.separator()

@@ -40,7 +40,13 @@ def build(capture, scene):
     setup.setdefault("bodies", [])
     world = setup.setdefault("world", {})
     world["gravity"] = y_up(capture.gravity)
-    world["metres_per_unit"] = capture.unit
+    if not capture.guesses_unit:
+        world["metres_per_unit"] = capture.unit
+    elif world.get("metres_per_unit", 1.0) != 1.0:
+        warnings.append(
+            f"by the size of the figure, a unit is taken for {world['metres_per_unit']} m; "
+            "if it is not, choose the scene's unit under World"
+        )
     world["frames_per_second"] = capture.rate
     if settings.is_property_set("substeps"):
         world["substeps"] = settings.substeps

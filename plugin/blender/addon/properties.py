@@ -167,6 +167,14 @@ class SinewScene(bpy.types.PropertyGroup):
     )  # fmt: skip
     use_floor: BoolProperty(name="Floor", default=False, update=_changed, description="A floor without end")
     floor: _number("Height", "Height of the floor", 0.0, -1e6, 1e6, 10.0, unit="LENGTH")
+    unit: EnumProperty(
+        name="Unit", default="automatic", update=_changed,
+        items=[
+            ("automatic", "Automatic", "The scene's unit; by the size of the figure where that was never set"),
+            ("scene", "Scene", "The scene's unit scale, whatever size a figure has"),
+        ],
+        description="How long a unit is: large things fall slowly, small ones quickly",
+    )  # fmt: skip
     substeps: IntProperty(
         name="Substeps", default=4, min=1, max=1000, update=_changed,
         description="Steps per frame: finer contact; the motion hardly changes",

@@ -444,6 +444,15 @@ class Settings(unittest.TestCase):
         bpy.context.scene.sinew.setup_file = path
         self.assertLess(np.abs(simulate().ways[0] - first).max(), 1e-12)
 
+    def test_a_figure_of_a_hundred_units_is_not_a_hundred_metres(self):
+        rig = scenes.figure(40)
+        rig.scale = (100.0, 100.0, 100.0)
+        run = run_whole()[0]
+        self.assertEqual(run.setup["world"]["metres_per_unit"], 0.01)
+        self.assertTrue(any("0.01 m" in w for w in run.warnings))
+        bpy.context.scene.sinew.unit = "scene"
+        self.assertEqual(run_whole()[0].setup["world"]["metres_per_unit"], 1.0)
+
     def test_errors_say_what_to_do(self):
         scenes.empty_file()
         scenes.box("Alone")
