@@ -37,6 +37,8 @@ class Node:
         self.moves = False
         self.keyed = False
         self.has_mesh = False
+        #: Whether it is a bone that a skin follows; controls and helpers are not.
+        self.deforms = False
         #: World matrices, frames first.
         self.world = None
         #: Translations, quaternions, scales relative to the parent and the offset.
@@ -264,8 +266,7 @@ class Capture:
         for armature, names in self.bones.items():
             if armature not in skinned and self.by_source[(armature, None)].simulated:
                 # A skeleton that no mesh follows: its bones are bars.
-                above = self.by_source[(armature, None)]
-                scene.set_skin(above.index, [self.by_source[(armature, n)].index for n in names])
+                self._set_skin(scene, self.by_source[(armature, None)], armature, names)
         return scene
 
     def _add_offset(self, scene, node, parent):
@@ -302,7 +303,7 @@ class Capture:
         names = [b.name for b in skeleton.data.bones if b.use_deform and b.name in obj.vertex_groups]
         if not names:
             return
-        scene.set_skin(node.index, [self.by_source[(armature, n)].index for n in names])
+        self._set_skin(scene, node, armature, names)
         pulls = mesh.weights_of(obj, names)
         if not len(pulls[0]):
             return
@@ -310,6 +311,12 @@ class Capture:
         rests = [np.array(skeleton.data.bones[n].matrix_local, dtype=float) @ matrix.BONE for n in names]
         bind = [np.linalg.solve(rest, np.array(to_armature, dtype=float)).T.ravel() for rest in rests]
         scene.set_weights(node.index, *pulls, bind)
+
+    def _set_skin(self, scene, node, armature, names):
+        bones = [self.by_source[(armature, n)] for n in names]
+        for bone in bones:
+            bone.deforms = True
+        scene.set_skin(node.index, [bone.index for bone in bones])
 
     def reference(self, node):
         """What a set-up calls a node: its name, or its number where the name is not its alone."""

@@ -111,6 +111,10 @@ class LiveWriter(write.Writer):
     def _target(self, obj, _on_bones):
         return obj
 
+    def _write_controls(self, obj, simulated):
+        # Looking at whether controls reach it would play all frames: that is for the bake.
+        self._write_bones(obj, obj, simulated)
+
     def _new_action(self, obj):
         self.actions.append(self._live.take_over(obj).name)
 

@@ -65,11 +65,15 @@ def build(capture, scene):
 
 
 def _leave_out_others(capture, setup, bodies):
-    """What is not selected is not simulated: its objects move as keyed, its bones only carry their skin."""
+    """What is not selected is not simulated: its objects move as keyed, its bones only carry their skin.
+
+    Nor are controls and helpers of a rig: bones that no skin follows.
+    """
     gone = set()
     for node in capture.nodes:
         reference = capture.reference(node)
-        if node.simulated or reference not in bodies:
+        is_helper = node.bone is not None and not node.deforms
+        if node.simulated and not is_helper or reference not in bodies:
             continue
         if node.bone is not None:
             del bodies[reference]

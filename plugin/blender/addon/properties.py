@@ -157,6 +157,8 @@ class SinewScene(bpy.types.PropertyGroup):
         name="Skeleton", default="bones",
         items=[
             ("bones", "Its bones", "Keys on the bones themselves; constraints that move them are muted"),
+            ("controls", "Its controls", "Keys on the controls that bones follow; constraints stay alive. "
+             "What controls cannot reach is named"),
             ("copy", "A clean copy", "A copy of the skeleton without constraints; the rig stays as it is"),
         ],
         description="Where the motion of an armature goes",
@@ -190,11 +192,14 @@ class SinewScene(bpy.types.PropertyGroup):
 
 CLASSES = (SinewBody, SinewScene)
 
+# Linked characters are set up, too: what is set on an override stays with it.
+for _property in SinewBody.__annotations__.values():
+    _property.keywords["override"] = {"LIBRARY_OVERRIDABLE"}
+
 
 def register():
     for cls in CLASSES:
         bpy.utils.register_class(cls)
-    # Overridable: linked characters are simulated, too.
     options = {"LIBRARY_OVERRIDABLE"}
     bpy.types.Object.sinew = PointerProperty(type=SinewBody, override=options)
     bpy.types.PoseBone.sinew = PointerProperty(type=SinewBody, override=options)

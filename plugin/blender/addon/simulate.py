@@ -71,7 +71,7 @@ class SINEW_OT_simulate(bpy.types.Operator):
             return {"CANCELLED"}
         if event.type != "TIMER":
             return {"PASS_THROUGH"} if event.type in NAVIGATION else {"RUNNING_MODAL"}
-        state.ticks.append((time.perf_counter(), self._run.stage))
+        state.ticks.append(time.perf_counter())
         try:
             return self._tick(context)
         except (ValueError, ReferenceError, KeyError, run.SinewError) as error:

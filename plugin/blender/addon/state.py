@@ -6,7 +6,7 @@ import re
 running = None
 #: Its share and its words, for the panel.
 progress = None
-#: When its timer ticked, in seconds, and at which stage: what the test of the window counts.
+#: When its timer ticked, in seconds: what the test of the window counts.
 ticks = []
 #: The last result, or None.
 result = None

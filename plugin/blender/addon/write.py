@@ -6,7 +6,7 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from . import action, hermite, matrix, rotation
+from . import action, controls, hermite, matrix, rotation
 
 SUFFIX = " (Sinew)"
 
@@ -60,14 +60,43 @@ class Writer:
             self._channels(obj, capture.by_source[(obj.name, None)], obj, "", obj.name)
         if not on_bones:
             return
-        followers = self._free_bones(target, on_bones) if target is obj else capture.bones[obj.name]
-        for name in dict.fromkeys([*on_bones, *followers]):
+        if self.settings.skeleton == "controls":
+            self._write_controls(obj, on_bones)
+            return
+        self._write_bones(obj, target, on_bones)
+
+    def _write_bones(self, obj, target, simulated):
+        followers = self._free_bones(target, simulated) if target is obj else self.capture.bones[obj.name]
+        for name in dict.fromkeys([*simulated, *followers]):
             bone = target.pose.bones.get(name)
             if bone is None:
                 self.warnings.append(f'bone "{name}" of "{obj.name}" is gone; its motion was not written')
                 continue
             path = f'pose.bones["{bpy.utils.escape_identifier(name)}"].'
-            self._channels(target, capture.by_source[(obj.name, name)], bone, path, name)
+            self._channels(target, self.capture.by_source[(obj.name, name)], bone, path, name)
+
+    def _write_controls(self, obj, simulated):
+        """Keys for the controls that constraints follow, and for bones that follow nothing; constraints stay alive."""
+        found, own, unsolved = controls.plan(obj, simulated)
+        solved = controls.Solved(self.capture, obj, self._world, found)
+        frames = self.capture.frames.astype(float)
+        for name in [*found, *own]:
+            bone = obj.pose.bones[name]
+            path = f'pose.bones["{bpy.utils.escape_identifier(name)}"].'
+            node = self.capture.by_source[(obj.name, name)]
+            t, q, _, _ = matrix.decompose(solved.basis(name))
+            parts = found.get(name, {"both": name})
+            if {"both", "place", "tip"}.intersection(parts):
+                self._write_location(obj, bone, path, name, (frames, t, None, None), True)
+            if {"both", "turn"}.intersection(parts):
+                self._write_rotation(obj, node, bone, path, name, (frames, q, None, None))
+        if unsolved:
+            self.warnings.append(f"constraints that no control is solved for, left alive: {', '.join(unsolved)}")
+        for name, (far, turned) in solved.missed(simulated).items():
+            self.warnings.append(
+                f'bone "{name}" of "{obj.name}" is up to {far:.4f} units and {turned:.1f} degrees off what was '
+                "simulated: its controls cannot reach that. Choose its bones or a clean copy to have it exactly"
+            )
 
     def _target(self, obj, on_bones):
         """Where the motion of an object's bones goes."""

@@ -247,3 +247,31 @@ def arm_with_ik(frames=49):
     key(goal, "location", {1: (0, 0, 0), 20: (-0.5, 0.3, 0.4), 34: (0.1, -0.4, -0.3), 49: (0, 0, 0)})
     select(rig)
     return rig
+
+
+def control_rig(frames=49):
+    """An arm of deforming bones that copy controls: two whole, one by its turn alone, all keyed on the controls."""
+    empty_file(frames)
+    places = {
+        "upper": (None, (0, 0, 0.3), (0, 0, 1.0)),
+        "lower": ("upper", (0, 0, 1.0), (0.1, 0, 1.7)),
+        "wrist": ("lower", (0.1, 0, 1.7), (0.1, 0, 2.0)),
+    }
+    bones = {}
+    for name, (parent, head, tail) in places.items():
+        bones[f"ctrl_{name}"] = (parent and f"ctrl_{parent}", head, tail)
+        bones[name] = (parent, head, tail)
+    rig = armature("Rig", bones)
+    for name in places:
+        kind = "COPY_ROTATION" if name == "wrist" else "COPY_TRANSFORMS"
+        follow = rig.pose.bones[name].constraints.new(kind)
+        follow.target, follow.subtarget = rig, f"ctrl_{name}"
+        rig.data.bones[f"ctrl_{name}"].use_deform = False
+        control = rig.pose.bones[f"ctrl_{name}"]
+        control.rotation_mode = "XYZ"
+        key(control, "rotation_euler", {1: (0, 0, 0), 20: (0.5, 0.2, 0.1), 34: (-0.4, 0.1, 0.3), 49: (0, 0, 0)})
+    mesh = skin(rig)
+    for name in places:
+        mesh.vertex_groups.remove(mesh.vertex_groups[f"ctrl_{name}"])
+    select(rig)
+    return rig

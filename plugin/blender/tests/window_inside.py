@@ -58,11 +58,10 @@ def sidebar():
     raise LookupError("no viewport")
 
 
-def ticks(stage):
-    """Ticks per second of a stage of the last run, and the longest time between two."""
-    times = [time for time, at in state.ticks if at == stage]
-    gaps = [b - a for a, b in zip(times, times[1:])]
-    return len(gaps) / (times[-1] - times[0]), max(gaps)
+def ticks():
+    """Ticks per second of the last run, and the longest time between two."""
+    gaps = [b - a for a, b in zip(state.ticks, state.ticks[1:])]
+    return len(gaps) / sum(gaps), max(gaps)
 
 
 def answer():

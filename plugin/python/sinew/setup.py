@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 from typing import Any, Dict, Mapping, Optional, Sequence, Union
