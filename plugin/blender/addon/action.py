@@ -72,11 +72,11 @@ def slot_handle(owner):
 
 
 def remove_curve(found, path, index):
-    """Removes a curve, and gives the name of its group, so that the next one can be in it."""
+    """Removes a curve, and gives the name of its group (or nothing), so that the next one can be in it; None for none."""
     curve = found.find(path, index=index)
     if curve is None:
         return None
-    group = curve.group.name if curve.group else None
+    group = curve.group.name if curve.group else ""
     found.remove(curve)
     return group
 

@@ -82,6 +82,40 @@ class SINEW_OT_import_setup(bpy.types.Operator):
         return {"FINISHED"}
 
 
+class SINEW_OT_export_gltf(bpy.types.Operator):
+    """Write the scene as glTF and the set-up of what is selected beside it, for `sinew bake` on a farm"""
+
+    bl_idname = "sinew.export_gltf"
+    bl_label = "Export glTF with set-up"
+
+    filepath: StringProperty(subtype="FILE_PATH")
+    filter_glob: StringProperty(default="*.glb", options={"HIDDEN"})
+
+    def invoke(self, context, _event):
+        self.filepath = self.filepath or f"{pathlib.Path(bpy.data.filepath or 'scene').stem}.glb"
+        context.window_manager.fileselect_add(self)
+        return {"RUNNING_MODAL"}
+
+    def execute(self, context):
+        path = pathlib.Path(bpy.path.abspath(self.filepath)).with_suffix(".glb")
+        beside = path.with_suffix(".sinew.json")
+        # One clip of everything, every frame as it is.
+        options = {"export_format": "GLB", "export_force_sampling": True, "export_optimize_animation_size": False}
+        if bpy.app.version >= (4, 0, 0):
+            options |= {"export_animation_mode": "SCENE", "export_anim_scene_split_object": False}
+        else:
+            options |= {"export_nla_strips": False}
+        try:
+            bpy.ops.export_scene.gltf(filepath=str(path), **options)
+        except RuntimeError as error:
+            self.report({"ERROR"}, f"Blender's glTF export failed: {error}")
+            return {"CANCELLED"}
+        if bpy.ops.sinew.export_setup(filepath=str(beside)) != {"FINISHED"}:
+            return {"CANCELLED"}
+        self.report({"INFO"}, f"{path.name} and {beside.name}; bake with: sinew bake {path.name}")
+        return {"FINISHED"}
+
+
 def _owner(context, name):
     """The object or the bone of that name."""
     obj = context.scene.objects.get(name)
@@ -127,4 +161,4 @@ def _apply(own, body, groups):
                     setattr(own, name, group[name])
 
 
-CLASSES = (SINEW_OT_export_setup, SINEW_OT_import_setup)
+CLASSES = (SINEW_OT_export_setup, SINEW_OT_import_setup, SINEW_OT_export_gltf)

@@ -106,6 +106,8 @@ class SINEW_PT_simulate(_Panel, bpy.types.Panel):
             column.prop(settings, "tolerance_deg")
         column.prop(settings, "result")
         column.prop(settings, "skeleton")
+        if context.mode == "POSE":
+            column.prop(settings, "selected_bones")
         column.prop(settings, "loop")
 
 
@@ -130,6 +132,7 @@ class SINEW_PT_world(_Panel, bpy.types.Panel):
         row = layout.row(align=True)
         row.operator("sinew.export_setup", icon="EXPORT")
         row.operator("sinew.import_setup", icon="IMPORT")
+        layout.operator("sinew.export_gltf", icon="EXPORT")
 
 
 class SINEW_PT_body(_Panel, bpy.types.Panel):

@@ -106,6 +106,9 @@ def _fill_in(capture, node, setup, bodies):
     body["behaviour"] = behaviour
     if rigid is not None:
         _from_rigid_body(body, rigid)
+        released = _released(capture, owner)
+        if released is not None and behaviour in ("free", "guided"):
+            body["release"] = {"frame": released}
     _from_properties(body, own)
     if behaviour == "guided":
         _factors(capture, node, body, own, setup)
@@ -118,7 +121,8 @@ def _automatic(capture, node, body, rigid):
     if rigid is not None and rigid.enabled and node.simulated:
         if rigid.type == "ACTIVE":
             # One that was baked before is free again: see Writer.
-            is_keyed = rigid.kinematic and not bpy.data.objects[node.owner].sinew.was_active
+            owner = bpy.data.objects[node.owner]
+            is_keyed = rigid.kinematic and not owner.sinew.was_active and _released(capture, owner) is None
             return "animated" if is_keyed else "free"
         return "animated" if node.moves else "static"
     if body is not None:
@@ -147,6 +151,18 @@ def _from_rigid_body(body, rigid):
     contact.setdefault("bounce", min(1.0, rigid.restitution))
     if rigid.collision_shape in SHAPES:
         body.setdefault("shape", {"kind": SHAPES[rigid.collision_shape]})
+
+
+def _released(capture, owner):
+    """The frame, counted from the first, at which a rigid body keyed as Animated is let go; None where it is not."""
+    found = action.curves(owner)
+    curve = found.find("rigid_body.kinematic") if found is not None else None
+    if curve is None:
+        return None
+    held = np.array([curve.evaluate(frame) >= 0.5 for frame in capture.frames])
+    if not held[0] or held.all():
+        return None
+    return int(np.argmin(held))
 
 
 def _from_properties(body, own):
@@ -256,11 +272,43 @@ def _joint(capture, name, warnings):
         turn(0)
         limited("slide", found.use_limit_lin_x, found.limit_lin_x_lower, found.limit_lin_x_upper)
         limited("turn_deg", found.use_limit_ang_x, found.limit_ang_x_lower, found.limit_ang_x_upper, degrees)
+    elif found.type == "GENERIC" and _generic(found, joint, turn, limited):
+        pass
     else:
-        warnings.append(f'"{name}": constraints of type {found.type.title()} are not read; use a point, hinge, slider,'
-                        " piston or fixed one")  # fmt: skip
+        warnings.append(f'"{name}": constraints of type {found.type.title()} are not read as they are set; use a point, '
+                        "hinge, slider, piston or fixed one")  # fmt: skip
         return None
     return joint
+
+
+def _generic(found, joint, turn, limited):
+    """A generic constraint that holds a point, or all but one turn or slide; False for others."""
+    held = {}
+    for kind in ("lin", "ang"):
+        for axis in "xyz":
+            low, high = (getattr(found, f"limit_{kind}_{axis}_{end}") for end in ("lower", "upper"))
+            held[kind + axis] = getattr(found, f"use_limit_{kind}_{axis}") and low == high == 0.0
+    free = [name for name, is_held in held.items() if not is_held]
+    if not free:
+        joint["kind"] = "fixed"
+    elif sorted(free) == ["angx", "angy", "angz"] and not any(
+        getattr(found, f"use_limit_ang_{axis}") for axis in "xyz"
+    ):
+        joint["kind"] = "universal"
+    elif len(free) == 1:
+        kind, axis = free[0][:3], free[0][3]
+        turn("xyz".index(axis))
+        use, low, high = (getattr(found, f"{part}_{kind}_{axis}{end}") for part, end in (
+            ("use_limit", ""), ("limit", "_lower"), ("limit", "_upper")))  # fmt: skip
+        if kind == "ang":
+            joint["kind"] = "pin"
+            limited("turn_deg", use, low, high, math.degrees(1.0))
+        else:
+            joint["kind"] = "prismatic"
+            limited("slide", use, low, high)
+    else:
+        return False
+    return True
 
 
 def job_options(settings):

@@ -163,6 +163,10 @@ class SinewScene(bpy.types.PropertyGroup):
         ],
         description="Where the motion of an armature goes",
     )  # fmt: skip
+    selected_bones: BoolProperty(
+        name="Selected bones only", default=False,
+        description="All bones are simulated, but only those selected in pose mode get the motion",
+    )  # fmt: skip
     obstacles: BoolProperty(
         name="Everything in the way", default=True,
         description="All visible meshes are in the way of what is simulated; off, only what is selected",

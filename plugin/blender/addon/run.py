@@ -18,6 +18,12 @@ class Run:
         first, last = frames or frame_range(scene)
         self.scene_name = scene.name
         self.capture = capturing.Capture(context, first, last, selected_only=not settings.obstacles)
+        self.only = None
+        if settings.selected_bones and context.mode == "POSE":
+            chosen = context.selected_pose_bones or []
+            self.only = [(bone.id_data.name, bone.name) for bone in chosen]
+            if not self.only:
+                raise ValueError("no bone is selected; select some, or switch off Selected bones only")
         self.warnings = []
         self.job = None
         self.report = None
@@ -58,6 +64,9 @@ class Run:
         self.setup, warnings = physics.build(self.capture, self.scene)
         self.warnings = self.capture.warnings + warnings
         self.options = physics.job_options(bpy.data.scenes[self.scene_name].sinew)
+        if self.only is not None:
+            nodes = [self.capture.by_source[key] for key in self.only]
+            self.options["only"] = [self.capture.reference(node) for node in nodes]
         self.stage = "simulate"
 
     def simulate(self, **options):

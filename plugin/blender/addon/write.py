@@ -144,7 +144,12 @@ class Writer:
     def _let_keys_rule(self, obj):
         """Blender's own simulation would go on to move an active rigid body, whatever its keys are."""
         rigid = obj.rigid_body
-        if rigid is not None and rigid.type == "ACTIVE" and not rigid.kinematic:
+        if rigid is None or rigid.type != "ACTIVE":
+            return
+        found = action.curves(obj)
+        # Keyed to be let go: in the new action it is not.
+        was_keyed = found is not None and action.remove_curve(found, "rigid_body.kinematic", 0) is not None
+        if was_keyed or not rigid.kinematic:
             rigid.kinematic = True
             obj.sinew.was_active = True
 
