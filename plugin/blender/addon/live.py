@@ -28,24 +28,39 @@ class Live:
             pass
         self.before = {}
         self.changed_at = None
+        self.is_running = False
         self.took = 0.0
         self.error = ""
         self._made = set()
 
     def again(self):
-        """Simulates with what the settings are now and shows it. Keeps the last motion when that fails."""
-        began = time.perf_counter()
+        """Simulates with what the settings are now, here and now, and shows it."""
+        self.begin()
+        self.run.wait()
+        self.end()
+
+    def begin(self):
+        """Begins to simulate with what the settings are now, on a thread; what ran before is given up."""
+        self._began = time.perf_counter()
         self.changed_at = None
-        current = self.run
+        self.run.cancel()
         try:
-            current.set_up()
-            current.simulate(every_frame=True)
-        except (ValueError, run.SinewError) as error:
-            self.error = str(error)
+            self.run.set_up()
+        except (ValueError, KeyError, run.SinewError) as error:
+            self.error, self.is_running = str(error), False
             return
-        self.error = ""
-        self._show()
-        self.took = time.perf_counter() - began
+        self.run.start(every_frame=True)
+        self.is_running = True
+
+    def end(self):
+        """Shows what came of it; keeps the last motion when it failed."""
+        if not self.is_running:
+            return
+        self.is_running = False
+        self.error = "" if self.run.error is None else str(self.run.error)
+        if self.run.is_whole:
+            self._show()
+            self.took = time.perf_counter() - self._began
 
     def _show(self):
         writer = LiveWriter(self)
@@ -130,7 +145,9 @@ def tick():
     if session is None:
         return None
     if session.changed_at is not None and time.perf_counter() - session.changed_at >= DEBOUNCE:
-        session.again()
+        session.begin()
+    elif session.is_running and session.run.is_done:
+        session.end()
         overlay.refresh(bpy.context)
     return DEBOUNCE / 2
 
@@ -141,6 +158,7 @@ def stop(keep_trace=False):
     if session is None:
         return
     ending, session = session, None
+    ending.run.cancel()
     if not keep_trace:
         ending.discard()
     if bpy.app.timers.is_registered(tick):
@@ -230,6 +248,8 @@ def _before_saving(*_arguments):
 @persistent
 def _before_loading(*_arguments):
     global session
+    if session is not None:
+        session.run.cancel()
     session = None
     state.forget()
 

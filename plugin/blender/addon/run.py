@@ -32,6 +32,7 @@ class Run:
         self.stage = "read"
         self._stop = threading.Event()
         self._thread = None
+        self._is_whole = False
 
     @property
     def share(self):
@@ -78,11 +79,13 @@ class Run:
         self.report = self.job.report
 
     def start(self, **options):
-        """Simulates on a thread; `is_done` tells when it is over."""
+        """Simulates on a thread; `is_done` tells when it is over. May be called again then."""
+        self.error, self.simulated, self._is_whole = None, 0, False
 
         def work():
             try:
                 self.simulate(**options)
+                self._is_whole = True
             except Cancelled:
                 pass
             except Exception as error:  # Told by the main thread, where there is somebody to tell.
@@ -97,14 +100,25 @@ class Run:
         return not self._stop.is_set()
 
     @property
+    def is_whole(self):
+        """Whether it came to its end: not cancelled, and nothing went wrong."""
+        return self.is_done and self._is_whole
+
+    @property
     def is_done(self):
         return self._thread is not None and not self._thread.is_alive()
+
+    def wait(self):
+        """Until it is over."""
+        if self._thread is not None:
+            self._thread.join()
 
     def cancel(self):
         """Stops at the next frame and waits for that; nothing was written."""
         self._stop.set()
-        if self._thread is not None:
-            self._thread.join()
+        self.wait()
+        # What is simulated after this is not cancelled.
+        self._stop = threading.Event()
 
     def write(self, name=None):
         """Puts the result into actions. The scene must still be there."""

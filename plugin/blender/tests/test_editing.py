@@ -269,6 +269,25 @@ class Live(unittest.TestCase):
         self.assertEqual(snapshot(), before)
         self.assertIsNone(live.session)
 
+    def test_a_slider_that_moves_on_gives_up_what_runs(self):
+        scenes.chain(60, 250)
+        bpy.ops.sinew.live()
+        live, state = addon("live"), addon("state")
+        first = state.result
+        for strength in (0.5, 1.0, 2.0):
+            bpy.context.scene.gravity.z = -9.81 * strength
+            live.mark(bpy.context)
+            live.session.changed_at -= 1.0
+            live.tick()
+            self.assertTrue(live.session.is_running)
+        while live.session.is_running:
+            live.tick()
+        self.assertEqual(live.session.error, "")
+        self.assertIsNot(state.result, first)
+        bpy.ops.sinew.live_discard()
+        self.assertEqual([a.name for a in bpy.data.actions], ["HeadAction"])
+        self.assertFalse(bpy.data.objects["Link000"].rigid_body.kinematic)
+
     def test_bake_keeps_what_is_shown(self):
         scenes.arm_with_ik()
         bpy.ops.sinew.live()
@@ -318,6 +337,10 @@ class Files(unittest.TestCase):
         self.assertEqual((own.sinew.strength, own.sinew.preset), (0.25, "limp"))
         scenes.select(own)
         simulate()
+        # The linked original has the same name.
+        self.assertEqual(own.animation_data.action.name, "TurnerAction (Sinew)")
+        linked = bpy.data.objects["Turner", bpy.data.libraries[0].filepath]
+        self.assertEqual(linked.animation_data.action.name, "TurnerAction")
 
     def test_registered_ten_times(self):
         for _ in range(10):
