@@ -41,7 +41,7 @@ def _paths(shader, result):
 
     found = []
     for ways, colour, width in ((result.keys, KEYS, 1.5), (result.ways, MOTION, 2.5)):
-        for way in ways:
+        for way in (ways[k] for k in result.drawn):
             if np.ptp(way, axis=0).max() > 1e-5:
                 points = [tuple(p) for p in way.tolist()]
                 found.append((batch_for_shader(shader, "LINE_STRIP", {"pos": points}), colour, width))

@@ -40,6 +40,9 @@ class Result:
         self.owners = [n.owner for _, n in wanted]
         self.keys = [n.world[:, :3, 3] for _, n in wanted]
         self.ways = [poses[:, i, :3] for i, _ in wanted]
+        # Of a skeleton, the ways of its tips say enough.
+        inner = {id(n.parent) for _, n in wanted if n.bone is not None}
+        self.drawn = [k for k, (_, n) in enumerate(wanted) if n.bone is None or id(n) not in inner]
         #: Names, and the frames at which their strength was not enough.
         saturated = run.job.saturated
         frames = capture.frames[: len(saturated)]

@@ -105,7 +105,8 @@ class Window:
         time.sleep(0.1)
 
     def picture(self, path, region=None):
-        time.sleep(0.4)
+        # Until it is drawn, by a processor.
+        time.sleep(2.0)
         crop = ["-crop", region, "+repage"] if region else []
         command = ["import", "-window", "root", *crop, "-depth", "8", "+dither", "-colors", "128", "-strip", str(path)]
         subprocess.run(command, check=True, env=self.environment)
@@ -120,17 +121,19 @@ class Window:
                 return
         raise AssertionError("no tab shows the panel")
 
-    def press_simulate(self):
-        """The first button of the panel."""
+    def press(self, happened, across=0.25):
+        """A button in the first row of the panel, so far across it; until an expression says that it was pressed."""
         x, y, width, height = self.ask("sidebar()")
-        before = self.ask("presses()")
         for down in range(30, 80, 8):
-            self.click(x + 50, HEIGHT - (y + height) + down)
+            self.click(x + across * (width - 25), HEIGHT - (y + height) + down)
             time.sleep(0.25)
-            if self.ask("presses()") > before:
+            if self.ask(happened):
                 self.over_viewport()
                 return
-        raise AssertionError("no click reaches the button")
+        raise AssertionError(f"no click reaches the button: {happened}")
+
+    def press_simulate(self):
+        self.press(f"presses() > {self.ask('presses()')}")
 
 
 def check(is_so, words):
@@ -151,6 +154,7 @@ def short_run(window, pictures):
     window.ask("bpy.context.scene.frame_set(36)")
     window.ask("overlay.refresh(bpy.context)")
     if pictures:
+        window.ask("look((0.6, 1.2, 0.0), 11.0)")
         window.picture(pictures / "blender-simulated.png", "1057x640+0+80")
     shot = window.folder / "overlay.png"
     window.picture(shot)
@@ -202,10 +206,34 @@ def long_run(window, pictures):
     print("another file under a run")
 
 
+def live_run(window, pictures):
+    """Live: the button, a setting that changes, the timer that follows it, and Discard."""
+    window.open_tab()
+    before = window.ask("actions()")
+    window.press("live.session is not None", across=0.75)
+    window.wait("state.result is not None and not live.session.is_running")
+    first = window.ask("id(state.result)")
+    # As a slider does it.
+    window.ask("setattr(bpy.context.scene.sinew, 'preset', 'limp')")
+    window.wait(f"id(state.result) != {first} and not live.session.is_running")
+    window.ask("bpy.context.scene.frame_set(30)")
+    if pictures:
+        window.ask("look((0.0, 0.9, 0.9), 5.0)")
+        window.picture(pictures / "blender-live.png", "1057x640+0+80")
+    print(f"live: {1000 * window.ask('live.session.took'):.0f} ms from the timer to the action")
+    window.press("live.session is None", across=0.75)
+    check(window.ask("actions()") == before, "Discard leaves no trace")
+
+
 def main():
     archive, folder = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
     pictures = pathlib.Path(sys.argv[4]).resolve() if sys.argv[3:4] == ["--pictures"] else None
-    for name, scene, drive in (("short", "falling()", short_run), ("long", "chain(60, 2500)", long_run)):
+    runs = [
+        ("short", "falling()", short_run),
+        ("long", "chain(60, 2500)", long_run),
+        ("live", "figure(60)", live_run),
+    ]
+    for name, scene, drive in runs:
         place = folder / name
         place.mkdir(parents=True, exist_ok=True)
         window = Window(archive, place, scene)

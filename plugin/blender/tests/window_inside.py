@@ -13,7 +13,7 @@ FOLDER = pathlib.Path(FOLDER)
 
 bpy.ops.preferences.addon_install(filepath=ARCHIVE, overwrite=True)
 addon_utils.enable("sinew_blender")
-from sinew_blender import overlay, panel, simulate, state  # noqa: E402, F401  (overlay is asked for)
+from sinew_blender import live, overlay, panel, simulate, state  # noqa: E402, F401  (some are asked for)
 
 COUNTS = {"drawn": 0, "pressed": 0}
 
@@ -56,6 +56,17 @@ def sidebar():
                 region = next(r for r in area.regions if r.type == "UI")
                 return region.x, region.y, region.width, region.height
     raise LookupError("no viewport")
+
+
+def look(place, distance):
+    """Turns no view, only moves it."""
+    window = bpy.context.window_manager.windows[0]
+    area = next(a for a in window.screen.areas if a.type == "VIEW_3D")
+    view = area.spaces[0].region_3d
+    view.view_location, view.view_distance = place, distance
+    view.update()
+    area.tag_redraw()
+    return tuple(view.view_location), view.view_distance
 
 
 def ticks():
