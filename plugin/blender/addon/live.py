@@ -69,9 +69,12 @@ class Live:
         state.keep(self.run, writer)
 
     def take_over(self, obj):
-        """Puts the live action in the place of the object's own, once; gives it."""
-        if obj.name not in self.before:
-            data = obj.animation_data
+        """Puts the live action in the place of the object's own, once; gives it.
+
+        Once is by the action itself and not by the object: undo may have put the animator's back, which is never written to.
+        """
+        data = obj.animation_data
+        if data is None or data.action is None or data.action.name not in self._made:
             had = data is not None
             old = data.action if had else None
             muted = [(c.name, None) for c in obj.constraints if not c.mute]
@@ -85,6 +88,12 @@ class Live:
             action.assign(obj, fresh, action.slot_handle(obj))
             self._made.add(fresh.name)
         return obj.animation_data.action
+
+    def is_shown(self):
+        """Whether any object still has a live action: undo takes them away."""
+        found = (bpy.data.objects.get(name) for name in self.before)
+        actions = (o.animation_data.action for o in found if o is not None and o.animation_data is not None)
+        return any(a is not None and a.name in self._made for a in actions)
 
     def discard(self):
         """Everything as it was before."""
@@ -240,6 +249,20 @@ class SINEW_OT_live_discard(bpy.types.Operator):
 
 
 @persistent
+def _after_undo(*_arguments):
+    global session
+    if session is None:
+        return
+    if session.is_shown():
+        # A setting went back.
+        mark(None)
+        return
+    # It is all as before already.
+    session.run.cancel()
+    session = None
+
+
+@persistent
 def _before_saving(*_arguments):
     # A file has what the animator made, not what is only shown.
     stop()
@@ -260,6 +283,7 @@ CLASSES = (SINEW_OT_live, SINEW_OT_live_bake, SINEW_OT_live_discard)
 def register():
     bpy.app.handlers.save_pre.append(_before_saving)
     bpy.app.handlers.load_pre.append(_before_loading)
+    bpy.app.handlers.undo_post.append(_after_undo)
 
 
 def unregister():
@@ -267,6 +291,7 @@ def unregister():
     for handlers, own in (
         (bpy.app.handlers.save_pre, _before_saving),
         (bpy.app.handlers.load_pre, _before_loading),
+        (bpy.app.handlers.undo_post, _after_undo),
     ):
         if own in handlers:
             handlers.remove(own)

@@ -288,6 +288,24 @@ class Live(unittest.TestCase):
         self.assertEqual([a.name for a in bpy.data.actions], ["HeadAction"])
         self.assertFalse(bpy.data.objects["Link000"].rigid_body.kinematic)
 
+    def test_undo_ends_it_and_the_animators_keys_are_never_written_to(self):
+        scenes.arm_with_ik()
+        bpy.ops.ed.undo_push(message="before")
+        before = snapshot()
+        bpy.ops.sinew.live("EXEC_DEFAULT", True)
+        live = addon("live")
+        kept = live.session
+        self.assertNotEqual(snapshot(), before)
+        bpy.ops.ed.undo()
+        self.assertEqual(snapshot(), before)
+        self.assertIsNone(live.session)
+        # Even if it went on: it makes a new action.
+        keys = snapshot()["Arm"][1]
+        kept.again()
+        self.assertEqual(bpy.data.objects["Arm"].animation_data.action.name, "Sinew live: Arm")
+        kept.discard()
+        self.assertEqual(snapshot()["Arm"][1], keys)
+
     def test_bake_keeps_what_is_shown(self):
         scenes.arm_with_ik()
         bpy.ops.sinew.live()
