@@ -131,16 +131,13 @@ def _new(owner, found, path, index, group):
 
 
 def new_like(owner, name):
-    """A copy of the owner's action under a new name, made the owner's, or an empty one; gives it and the old one."""
-    data = ensure(owner)
-    old, handle = data.action, slot_handle(owner)
+    """A copy of the owner's action under a new name, made the owner's, or an empty one."""
+    old, handle = ensure(owner).action, slot_handle(owner)
     fresh = old.copy() if old is not None else bpy.data.actions.new(name)
     fresh.name = name
-    if old is not None:
-        # Nothing is lost when nobody uses it any more.
-        old.use_fake_user = True
+    fresh.use_fake_user = False
     assign(owner, fresh, handle)
-    return fresh, old
+    return fresh
 
 
 def push_down(owner, action, handle, name):

@@ -158,7 +158,7 @@ class Capture:
             found = {}
             for node, owner in zip(objects, owners):
                 node.world = plain.worlds(owner, self.frames, found)
-            self._read_first(objects)
+            self.eulers = {(n.owner, None): plain.euler_at(o, self.first) for n, o in zip(objects, owners)}
             yield len(self.frames)
         else:
             yield from self._play(objects)

@@ -100,6 +100,7 @@ class SINEW_PT_simulate(_Panel, bpy.types.Panel):
         column.use_property_split = True
         column.use_property_decorate = False
         column.prop(settings, "preset")
+        column.prop(settings, "begin")
         column.prop(settings, "keys")
         if settings.keys == "fitted":
             column.prop(settings, "tolerance")

@@ -67,6 +67,15 @@ def worlds(obj, frames, found):
     return local
 
 
+def euler_at(obj, frame):
+    """The angles that an object is keyed to have at a frame, whichever is shown."""
+    angles = list(obj.rotation_euler)
+    for curve in action.curves(obj) or ():
+        if curve.data_path == "rotation_euler" and not curve.mute and len(curve.keyframe_points):
+            angles[curve.array_index] = curve.evaluate(frame)
+    return tuple(angles)
+
+
 def _basis(obj, frames):
     curves = {}
     for curve in action.curves(obj) or ():

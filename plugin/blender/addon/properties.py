@@ -145,6 +145,14 @@ class SinewScene(bpy.types.PropertyGroup):
         0.0, 0.0, 1e6, 1.0, unit="LENGTH", precision=5,
     )  # fmt: skip
     tolerance_deg: _number("Angle", "The same for turns, degrees", 0.05, 1e-4, 45.0, 5.0, precision=3)
+    begin: EnumProperty(
+        name="From", default="keys",
+        items=[
+            ("keys", "The keys", "Where there is a result already, simulate from the keys that it came from"),
+            ("shown", "What is shown", "Simulate from whatever plays now, earlier results included"),
+        ],
+        description="What is chased",
+    )  # fmt: skip
     result: EnumProperty(
         name="Result", default="action",
         items=[

@@ -1,11 +1,12 @@
 """One run from button to action: read, simulate on a thread, write. The operator, its test and the live mode drive it."""
 
+import contextlib
 import threading
 
 import bpy
 
 from . import capture as capturing
-from . import physics, write
+from . import physics, source, write
 from .sinew import Cancelled, Job, Setup, SinewError
 
 
@@ -17,7 +18,9 @@ class Run:
         settings = scene.sinew
         first, last = frames or frame_range(scene)
         self.scene_name = scene.name
-        self.capture = capturing.Capture(context, first, last, selected_only=not settings.obstacles)
+        self.from_keys = settings.begin == "keys"
+        with self._sources():
+            self.capture = capturing.Capture(context, first, last, selected_only=not settings.obstacles)
         self.only = None
         if settings.selected_bones and context.mode == "POSE":
             chosen = context.selected_pose_bones or []
@@ -46,14 +49,19 @@ class Run:
 
     def reading(self):
         """Reads frame by frame, then makes scene and set-up; yields after each frame."""
-        steps = self.capture.steps()
-        try:
-            for self.read in steps:
-                yield self.read
-        finally:
-            # When left halfway, the frame goes back to where it was.
-            steps.close()
+        with self._sources():
+            steps = self.capture.steps()
+            try:
+                for self.read in steps:
+                    yield self.read
+            finally:
+                # When left halfway, the frame goes back to where it was.
+                steps.close()
         self.prepare(bpy.context)
+
+    def _sources(self):
+        """The animator's keys in the place of earlier results, if they are what counts."""
+        return source.originals(bpy.data.scenes[self.scene_name]) if self.from_keys else contextlib.nullcontext()
 
     def prepare(self, context):
         """Makes Sinew's scene and the set-up from what was read."""

@@ -5,7 +5,7 @@ import time
 import bpy
 from bpy.props import BoolProperty, IntProperty
 
-from . import overlay, run, state
+from . import live, overlay, run, state
 
 #: Events that go on to Blender while a job runs: looking around. Everything else waits, undo above all.
 NAVIGATION = {
@@ -32,7 +32,8 @@ class SINEW_OT_simulate(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context):
-        return context.mode in {"OBJECT", "POSE"} and (context.selected_objects or context.mode == "POSE")
+        is_free = live.session is None and context.mode in {"OBJECT", "POSE"}
+        return is_free and (context.selected_objects or context.mode == "POSE")
 
     def _frames(self):
         return (self.first, self.last) if self.use_range else None

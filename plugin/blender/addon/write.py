@@ -6,7 +6,7 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from . import action, controls, hermite, matrix, rotation
+from . import action, controls, hermite, matrix, rotation, source
 
 SUFFIX = " (Sinew)"
 
@@ -20,6 +20,8 @@ class Writer:
         self.warnings = []
         self.actions = []
         self.muted = []
+        #: New actions by the object that has them, with the old ones and what was muted for them.
+        self._fresh = {}
         self.copies = {}
         self.locked = []
         self._name = name
@@ -42,6 +44,8 @@ class Writer:
                 self.warnings.append(f'"{owner}" is gone; its motion was not written')
                 continue
             self._write_object(obj, bones)
+        for fresh, old, muted in self._fresh.values():
+            source.remember(fresh, old, muted)
         if self.locked:
             self.warnings.append(f"locked, so left as they were: {', '.join(self.locked)}")
         return self.actions
@@ -55,7 +59,7 @@ class Writer:
         if None in bones:
             if on_bones and target is not obj:
                 self._new_action(obj)
-            self._mute(obj, obj.constraints, obj.name)
+            self._mute(obj, obj.constraints)
             self._let_keys_rule(obj)
             self._channels(obj, capture.by_source[(obj.name, None)], obj, "", obj.name)
         if not on_bones:
@@ -108,14 +112,19 @@ class Writer:
             data.use_tweak_mode = False
         base = data.action.name if data.action is not None else obj.name
         name = self._name or (base if base.endswith(SUFFIX) else base + SUFFIX)
-        if self.settings.result == "layer" and data.action is not None:
-            old, handle = data.action, action.slot_handle(obj)
+        old = data.action
+        if self.settings.result == "layer" and old is not None and not source.is_result(old):
+            handle = action.slot_handle(obj)
             data.action = None
             action.push_down(obj, old, handle, "Keys")
             fresh = bpy.data.actions.new(name)
             action.assign(obj, fresh)
         else:
-            fresh, _ = action.new_like(obj, name)
+            fresh = action.new_like(obj, name)
+            if old is not None and not source.is_result(old):
+                # Nothing is lost when nobody uses it any more.
+                old.use_fake_user = True
+        self._fresh[obj.name] = (fresh, old, [])
         self.actions.append(fresh.name)
 
     def _copy(self, obj):
@@ -135,11 +144,13 @@ class Writer:
         self.copies[obj.name] = fresh.name
         return fresh
 
-    def _mute(self, obj, constraints, label):
+    def _mute(self, obj, constraints, bone=""):
         for constraint in constraints:
             if not constraint.mute:
                 constraint.mute = True
-                self.muted.append(f"{label}: {constraint.name}")
+                self.muted.append(f"{bone or obj.name}: {constraint.name}")
+                if obj.name in self._fresh:
+                    self._fresh[obj.name][2].append((bone, constraint.name))
 
     def _let_keys_rule(self, obj):
         """Blender's own simulation would go on to move an active rigid body, whatever its keys are."""

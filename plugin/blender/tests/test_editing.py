@@ -106,6 +106,26 @@ class Touched(unittest.TestCase):
         run.cancel()
         self.assertEqual(snapshot(), before)
 
+    def test_pressed_again_it_simulates_from_the_keys(self):
+        for make in (scenes.props, scenes.arm_with_ik, scenes.falling):
+            for kind in ("action", "layer"):
+                make()
+                bpy.context.scene.sinew.result = kind
+                first = run_whole()[1].ways
+                before = snapshot()
+                second = run_whole()[1]
+                apart = max(float(np.abs(a - b).max()) for a, b in zip(first, second.ways))
+                # Layers are played, in single precision.
+                self.assertLess(apart, 1e-9 if kind == "action" else 1e-5, f"{make.__name__}, {kind}")
+                after = snapshot()
+                for name in before if kind == "action" else ():
+                    if name not in ("actions", "frame", "rigid"):
+                        self.assertEqual(before[name][1:], after[name][1:], f"{make.__name__}, {kind}: {name}")
+                bpy.context.scene.sinew.begin = "shown"
+                third = run_whole()[1].ways
+                apart = max(float(np.abs(a - b).max()) for a, b in zip(first, third))
+                self.assertGreater(apart, 1e-4, f"{make.__name__}, {kind}: from what is shown it is another motion")
+
     def test_an_object_deleted_during_a_run_is_named_and_the_rest_is_baked(self):
         scenes.props()
         run = addon("run").Run(bpy.context)
