@@ -49,7 +49,11 @@ class Window:
         geometry = ["--window-geometry", "0", "0", str(WIDTH), str(HEIGHT)]
         inside = ["--python", str(HERE / "window_inside.py"), "--", str(archive), str(folder)]
         self._start(["blender", "--factory-startup", *geometry, str(file), *inside], stdout=self._log, stderr=self._log)
-        self.wait("True")
+        try:
+            self.wait("True")
+        except BaseException:
+            self.close()
+            raise
 
     def _start(self, command, **options):
         options = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, **options}
