@@ -1166,6 +1166,24 @@ sinew_result sinew_scene_add_clip(struct sinew_scene *scene,
 sinew_result sinew_scene_add_curve(struct sinew_scene *scene, uint32_t clip, const struct sinew_curve *curve);
 
 /**
+ * Says how bones pull at the vertices of a node's mesh, so that bones get the shape of what follows them. Of the node,
+ * mesh and skin must be there. `count` pulls, each a vertex, the place of a bone in the skin's list, and a weight above
+ * 0; those of a vertex are scaled to sum to 1. `bind` is sixteen numbers per bone of the skin, column after column: from
+ * the mesh's space to the bone's as they were bound, as glTF's inverse bind matrices; NULL where bones are bound at the
+ * mesh's origin. All is copied, and setting the mesh or the skin again forgets it.
+ *
+ * Thread: one at a time. Errors: `SINEW_INVALID_ARGUMENT`, `SINEW_OUT_OF_RANGE`, `SINEW_NOT_SUPPORTED` (the scene
+ * is from a file), handle errors. The scene is then as before.
+ */
+sinew_result sinew_scene_set_weights(struct sinew_scene *scene,
+                                     uint32_t node,
+                                     const uint32_t *vertices,
+                                     const uint32_t *joints,
+                                     const double *weights,
+                                     size_t count,
+                                     const double *bind);
+
+/**
  * Nodes of the scene; their indices count from 0.
  *
  * Thread: any, `const`. Errors: `SINEW_INVALID_ARGUMENT`, handle errors.
@@ -1532,6 +1550,16 @@ sinew_result sinew_job_times(const struct sinew_job *job, double *times, size_t 
 sinew_result sinew_job_poses(const struct sinew_job *job,
                              double *poses,
                              size_t capacity);
+
+/**
+ * Copies at which frames bodies were at the limit of their strength: one number per body, 1 when its actuator was at a
+ * limit since the frame before and else 0, bodies in order, frame after frame. `capacity` counts numbers.
+ *
+ * Thread: any, `const`. Errors: `SINEW_INVALID_ARGUMENT`, `SINEW_TOO_SMALL`, handle errors.
+ */
+sinew_result sinew_job_saturated(const struct sinew_job *job,
+                                 uint32_t *saturated,
+                                 size_t capacity);
 
 /**
  * Fills in the defaults. `struct_size` is `sizeof(sinew_bake_request)`.

@@ -315,7 +315,7 @@ pub unsafe extern "C" fn sinew_scene_add_curve(
 }
 
 /// The host's own scene, to change.
-fn data(scene: &mut Scene) -> Result<&mut sinew_core::scene::Scene, Fault> {
+pub(crate) fn data(scene: &mut Scene) -> Result<&mut sinew_core::scene::Scene, Fault> {
     match &mut scene.source {
         Source::Host(data) => Ok(data),
         Source::Document(_) => Err(Fault::new(

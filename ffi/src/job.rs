@@ -380,6 +380,30 @@ pub unsafe extern "C" fn sinew_job_poses(
     })
 }
 
+/// Copies at which frames bodies were at the limit of their strength: one number per body, 1 when its actuator was at a
+/// limit since the frame before and else 0, bodies in order, frame after frame. `capacity` counts numbers.
+///
+/// Thread: any, `const`. Errors: `SINEW_INVALID_ARGUMENT`, `SINEW_TOO_SMALL`, handle errors.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sinew_job_saturated(
+    job: *const sinew_job,
+    saturated: *mut u32,
+    capacity: usize,
+) -> sinew_result {
+    guard(|| {
+        let job = live::get(job)?;
+        let job = job.read()?;
+        let motion = &job.outcome.motion;
+        let needed = motion.frames() * motion.solids();
+        // SAFETY: the promises of the crate.
+        if let Some(place) = unsafe { output::required(saturated, capacity, needed, "saturated") }? {
+            let samples = (0..motion.frames()).flat_map(|f| motion.frame(f));
+            place.fill(samples.map(|s| u32::from(s.saturated)));
+        }
+        Ok(())
+    })
+}
+
 /// Answers a question about a job with one value.
 ///
 /// # Safety

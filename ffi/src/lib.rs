@@ -44,4 +44,5 @@ pub mod result;
 pub mod scene;
 pub mod session;
 pub mod setup;
+pub mod skin;
 pub mod version;

@@ -8,4 +8,5 @@ mod host;
 mod scene;
 mod session;
 mod setup;
+mod skin;
 mod usd;

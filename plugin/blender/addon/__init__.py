@@ -1,0 +1,39 @@
+"""Sinew in Blender: a button that gives keys weight.
+
+`capture` reads the scene, `physics` makes the set-up, `run` simulates, `write` makes actions; `simulate`, `live` and
+`exchange` are operators, `panel` and `overlay` what one sees. The native library is in the package `sinew`, which is the
+one for Python; nothing here knows more of it than that.
+"""
+
+bl_info = {
+    "name": "Sinew",
+    "author": "The Sinew contributors",
+    "version": (0, 1, 0),
+    "blender": (3, 4, 0),
+    "location": "3D Viewport > Sidebar > Sinew",
+    "description": "Gives keyed animation weight: every object chases its keys with a muscle of limited strength",
+    "category": "Animation",
+}
+
+import bpy
+
+from . import exchange, live, overlay, panel, properties, simulate, state
+
+CLASSES = (*simulate.CLASSES, *live.CLASSES, *exchange.CLASSES, *panel.CLASSES)
+
+
+def register():
+    properties.register()
+    for cls in CLASSES:
+        bpy.utils.register_class(cls)
+    overlay.register()
+    live.register()
+
+
+def unregister():
+    live.unregister()
+    overlay.unregister()
+    state.forget()
+    for cls in reversed(CLASSES):
+        bpy.utils.unregister_class(cls)
+    properties.unregister()

@@ -1,0 +1,156 @@
+"""Actions of Blender 3.4 to 5: curves are in the action itself, or (4.4 and later) in the bag of a slot."""
+
+import bpy
+import numpy as np
+
+HAS_SLOTS = bpy.app.version >= (4, 4, 0)
+#: Before, setting them in bulk did nothing, and said nothing.
+SETS_HANDLE_TYPES = bpy.app.version >= (4, 0, 0)
+
+#: Numbers of Blender's enums, for bulk writing.
+CONSTANT, LINEAR, BEZIER = 0, 1, 2
+FREE, ALIGNED = 0, 3
+
+
+def ensure(owner):
+    """The animation data of an object."""
+    return owner.animation_data or owner.animation_data_create()
+
+
+def curves(owner, action=None, create=False):
+    """The curves of an owner's action (or of another action, in the owner's slot); None when it has none."""
+    data = owner.animation_data
+    action = action or (data and data.action)
+    if action is None:
+        return None
+    if not HAS_SLOTS:
+        return action.fcurves
+    bag = _bag(owner, action, create)
+    return None if bag is None else bag.fcurves
+
+
+def _bag(owner, action, create):
+    data = owner.animation_data
+    slot = data.action_slot if data is not None and data.action == action else None
+    if slot is None:
+        slot = next((s for s in action.slots if s.target_id_type in ("OBJECT", "UNSPECIFIED")), None)
+    if slot is None:
+        if not create:
+            return None
+        slot = action.slots.new(id_type="OBJECT", name=owner.name)
+    for layer in action.layers:
+        for strip in layer.strips:
+            bag = strip.channelbag(slot)
+            if bag is not None:
+                return bag
+    if not create:
+        return None
+    layer = action.layers[0] if len(action.layers) else action.layers.new("Layer")
+    strip = layer.strips[0] if len(layer.strips) else layer.strips.new(type="KEYFRAME")
+    return strip.channelbag(slot, ensure=True)
+
+
+def assign(owner, action, like=None):
+    """Makes an action the owner's; in slots, the one that corresponds to `like`."""
+    data = ensure(owner)
+    data.action = action
+    if not HAS_SLOTS or action is None:
+        return
+    slot = next((s for s in action.slots if like is not None and s.handle == like), None)
+    if slot is None:
+        slot = next((s for s in action.slots if s.target_id_type in ("OBJECT", "UNSPECIFIED")), None)
+    if slot is None:
+        slot = action.slots.new(id_type="OBJECT", name=owner.name)
+    data.action_slot = slot
+
+
+def slot_handle(owner):
+    """What tells the owner's slot from others; None without slots."""
+    data = owner.animation_data
+    slot = data.action_slot if HAS_SLOTS and data is not None else None
+    return None if slot is None else slot.handle
+
+
+def remove_curve(found, path, index):
+    """Removes a curve, and gives the name of its group (or nothing), so that the next one can be in it; None for none."""
+    curve = found.find(path, index=index)
+    if curve is None:
+        return None
+    group = curve.group.name if curve.group else ""
+    found.remove(curve)
+    return group
+
+
+def write(owner, path, index, frames, values, arriving=None, leaving=None, group=""):
+    """Puts keys in place of what the owner's action has there: curved with tangents per frame, else straight."""
+    found = curves(owner, create=True)
+    kept = remove_curve(found, path, index)
+    curve = _new(owner, found, path, index, kept or group)
+    count = len(frames)
+    points = curve.keyframe_points
+    points.add(count)
+    co = np.empty((count, 2), dtype=np.float32)
+    co[:, 0], co[:, 1] = frames, values
+    points.foreach_set("co", co.ravel())
+    straight = arriving is None
+    points.foreach_set("interpolation", np.full(count, LINEAR if straight else BEZIER, dtype=np.int32))
+    if not straight:
+        _handles(points, co.astype(float), arriving, leaving)
+    # Finds handles for straight keys, too, for whoever bends them later.
+    curve.update()
+    return curve
+
+
+def _handles(points, co, arriving, leaving):
+    # A third of the way: then time runs evenly, and the curve is the Hermite cubic of these tangents.
+    spans = np.diff(co[:, 0]) / 3.0
+    before = np.concatenate([spans[:1], spans]) if len(spans) else np.array([1.0 / 3.0])
+    after = np.concatenate([spans, spans[-1:]]) if len(spans) else before
+    left = co - np.stack([before, before * arriving], axis=1)
+    right = co + np.stack([after, after * leaving], axis=1)
+    smooth = np.abs(arriving - leaving) <= 1e-5 * (1.0 + np.abs(leaving))
+    kinds = np.where(smooth, ALIGNED, FREE).astype(np.int32)
+    if SETS_HANDLE_TYPES:
+        points.foreach_set("handle_left_type", kinds)
+        points.foreach_set("handle_right_type", kinds)
+    else:
+        for point, is_smooth in zip(points, smooth.tolist()):
+            point.handle_left_type = point.handle_right_type = "ALIGNED" if is_smooth else "FREE"
+    points.foreach_set("handle_left", left.astype(np.float32).ravel())
+    points.foreach_set("handle_right", right.astype(np.float32).ravel())
+
+
+def _new(owner, found, path, index, group):
+    if not HAS_SLOTS:
+        return found.new(path, index=index, action_group=group)
+    curve = found.new(path, index=index)
+    if group:
+        groups = _bag(owner, owner.animation_data.action, True).groups
+        curve.group = groups.get(group) or groups.new(group)
+    return curve
+
+
+def new_like(owner, name):
+    """A copy of the owner's action under a new name, made the owner's, or an empty one."""
+    old, handle = ensure(owner).action, slot_handle(owner)
+    fresh = old.copy() if old is not None else bpy.data.actions.new(name)
+    fresh.name = name
+    fresh.use_fake_user = False
+    assign(owner, fresh, handle)
+    return fresh
+
+
+def push_down(owner, action, handle, name):
+    """Makes an action a strip of its own track, below what comes later; gives the strip."""
+    data = ensure(owner)
+    track = data.nla_tracks.new()
+    track.name = name
+    start = int(round(action.frame_range[0]))
+    strip = track.strips.new(action.name, start, action)
+    if HAS_SLOTS and handle is not None:
+        slot = next((s for s in action.slots if s.handle == handle), None)
+        if slot is not None:
+            strip.action_slot = slot
+    strip.extrapolation = "HOLD"
+    strip.blend_type = "REPLACE"
+    return strip

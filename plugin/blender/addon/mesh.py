@@ -1,0 +1,50 @@
+"""Meshes and skins as arrays, read in bulk."""
+
+import numpy as np
+
+
+def triangles_of(obj, depsgraph):
+    """Vertices (single precision) and triangles of an object as it is shown, without its armature's bending.
+
+    Of a mesh that bones bend, the vertices at rest: the skin's weights say how they move.
+    """
+    is_bent = armature_of(obj) is not None
+    source = obj if is_bent else obj.evaluated_get(depsgraph)
+    mesh = obj.data if is_bent else source.to_mesh()
+    if mesh is None or not len(mesh.vertices):
+        return None
+    try:
+        positions = np.empty(3 * len(mesh.vertices), dtype=np.float32)
+        mesh.vertices.foreach_get("co", positions)
+        mesh.calc_loop_triangles()
+        corners = np.empty(3 * len(mesh.loop_triangles), dtype=np.int32)
+        mesh.loop_triangles.foreach_get("vertices", corners)
+        return positions.reshape(-1, 3), corners.astype(np.uint32).reshape(-1, 3)
+    finally:
+        if not is_bent:
+            source.to_mesh_clear()
+
+
+def armature_of(obj):
+    """The armature whose bones bend an object, if any."""
+    if obj.type != "MESH":
+        return None
+    for modifier in obj.modifiers:
+        if modifier.type == "ARMATURE" and modifier.object is not None and modifier.show_viewport:
+            return modifier.object
+    return None
+
+
+def weights_of(obj, bones):
+    """Vertices, places of bones in `bones`, and weights: of all vertex groups that are deforming bones."""
+    place = {name: i for i, name in enumerate(bones)}
+    of_group = {group.index: place[group.name] for group in obj.vertex_groups if group.name in place}
+    vertices, joints, weights = [], [], []
+    for vertex in obj.data.vertices:
+        for pull in vertex.groups:
+            joint = of_group.get(pull.group)
+            if joint is not None and pull.weight > 0.0:
+                vertices.append(vertex.index)
+                joints.append(joint)
+                weights.append(pull.weight)
+    return np.array(vertices, np.uint32), np.array(joints, np.uint32), np.array(weights, float)

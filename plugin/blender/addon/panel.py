@@ -1,0 +1,235 @@
+"""The *Sinew* tab of the sidebar."""
+
+import bpy
+
+from . import live, state
+from .properties import SinewBody
+
+
+#: Everything that an animator sets.
+SETTINGS = [name for name in SinewBody.__annotations__ if name != "was_active"]
+
+
+def active(context):
+    """The object's or the bone's properties that the panel shows, and its name."""
+    bone = context.active_pose_bone if context.mode == "POSE" else None
+    if bone is not None:
+        return bone.sinew, bone.name
+    return (context.object.sinew, context.object.name) if context.object else (None, "")
+
+
+class SINEW_OT_copy(bpy.types.Operator):
+    """Give the other selected objects or bones the settings of the active one"""
+
+    bl_idname = "sinew.copy"
+    bl_label = "Copy to selected"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll(cls, context):
+        return active(context)[0] is not None
+
+    def execute(self, context):
+        own, _ = active(context)
+        others = context.selected_pose_bones if context.mode == "POSE" else context.selected_objects
+        count = 0
+        for other in others:
+            if other.sinew == own:
+                continue
+            for name in SETTINGS:
+                if own.is_property_set(name):
+                    setattr(other.sinew, name, getattr(own, name))
+                else:
+                    other.sinew.property_unset(name)
+            count += 1
+        live.mark(context)
+        self.report({"INFO"}, f"{count} have its settings now")
+        return {"FINISHED"}
+
+
+class SINEW_OT_reset(bpy.types.Operator):
+    """Leave everything about the selected objects or bones to Sinew again"""
+
+    bl_idname = "sinew.reset"
+    bl_label = "Automatic again"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll(cls, context):
+        return active(context)[0] is not None
+
+    def execute(self, context):
+        for other in context.selected_pose_bones if context.mode == "POSE" else context.selected_objects:
+            for name in SETTINGS:
+                other.sinew.property_unset(name)
+        live.mark(context)
+        return {"FINISHED"}
+
+
+class _Panel:
+    bl_space_type = "VIEW_3D"
+    bl_region_type = "UI"
+    bl_category = "Sinew"
+
+
+class SINEW_PT_simulate(_Panel, bpy.types.Panel):
+    bl_label = "Simulate"
+    bl_idname = "SINEW_PT_simulate"
+
+    def draw(self, context):
+        layout, settings = self.layout, context.scene.sinew
+        if state.progress is not None:
+            share, text = state.progress
+            box = layout.box()
+            box.label(text=text)
+            box.label(text=f"{round(100 * share)} %    ESC cancels")
+            return
+        if live.session is None:
+            row = layout.row(align=True)
+            row.scale_y = 1.5
+            row.operator("sinew.simulate", icon="PLAY")
+            row.operator("sinew.live", icon="RADIOBUT_ON")
+            layout.operator("sinew.check", icon="VIEWZOOM")
+        else:
+            row = layout.row(align=True)
+            row.scale_y = 1.5
+            row.operator("sinew.live_bake", icon="CHECKMARK")
+            row.operator("sinew.live_discard", icon="X")
+            layout.label(text=live.session.error or f"Live: {1000 * live.session.took:.0f} ms")
+        column = layout.column()
+        column.use_property_split = True
+        column.use_property_decorate = False
+        column.prop(settings, "preset")
+        column.prop(settings, "begin")
+        column.prop(settings, "keys")
+        if settings.keys == "fitted":
+            column.prop(settings, "tolerance")
+            column.prop(settings, "tolerance_deg")
+        column.prop(settings, "result")
+        column.prop(settings, "skeleton")
+        if context.mode == "POSE":
+            column.prop(settings, "selected_bones")
+        column.prop(settings, "loop")
+
+
+class SINEW_PT_world(_Panel, bpy.types.Panel):
+    bl_label = "World"
+    bl_idname = "SINEW_PT_world"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw(self, context):
+        layout, settings = self.layout, context.scene.sinew
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        layout.prop(settings, "obstacles")
+        row = layout.row(heading="Floor")
+        row.prop(settings, "use_floor", text="")
+        row.prop(settings, "floor", text="")
+        layout.prop(settings, "unit")
+        layout.prop(settings, "substeps")
+        layout.prop(context.scene, "gravity")
+        layout.separator()
+        layout.prop(settings, "setup_file")
+        row = layout.row(align=True)
+        row.operator("sinew.export_setup", icon="EXPORT")
+        row.operator("sinew.import_setup", icon="IMPORT")
+        layout.operator("sinew.export_gltf", icon="EXPORT")
+
+
+class SINEW_PT_body(_Panel, bpy.types.Panel):
+    bl_label = "Physics"
+    bl_idname = "SINEW_PT_body"
+
+    @classmethod
+    def poll(cls, context):
+        return active(context)[0] is not None
+
+    def draw(self, context):
+        own, name = active(context)
+        layout = self.layout
+        layout.label(text=name, icon="BONE_DATA" if context.mode == "POSE" else "OBJECT_DATA")
+        layout.use_property_split = True
+        for name in self._shown(own):
+            row = layout.row()
+            # What was never touched is automatic, and looks it.
+            row.active = own.is_property_set(name)
+            row.prop(own, name)
+        row = layout.row(align=True)
+        row.operator("sinew.copy", icon="COPYDOWN")
+        row.operator("sinew.reset", icon="LOOP_BACK")
+
+
+    @staticmethod
+    def _shown(own):
+        yield "behaviour"
+        if own.behaviour in ("automatic", "guided"):
+            yield from ("preset", "strength", "damping", "blend", "timing", "distance", "simulate")
+        if own.behaviour != "static":
+            yield from ("touched", "density", "mass")
+        yield from ("shape", "collide")
+        if own.collide:
+            yield from ("friction", "bounce", "coating")
+            if own.coating:
+                yield from ("coating_thickness", "coating_stiffness")
+
+
+class SINEW_PT_result(_Panel, bpy.types.Panel):
+    bl_label = "Result"
+    bl_idname = "SINEW_PT_result"
+
+    def draw(self, context):
+        layout, settings = self.layout, context.scene.sinew
+        row = layout.row(align=True)
+        row.prop(settings, "show_paths", toggle=True)
+        row.prop(settings, "show_contacts", toggle=True)
+        row.prop(settings, "show_strain", toggle=True)
+        result = state.result
+        if result is not None and result.strained:
+            box = layout.box()
+            box.label(text="Strength was not enough:", icon="FORCE_FORCE")
+            for name, _, frames in result.strained[:8]:
+                box.label(text=f"{name}: {spans(frames)}")
+            if len(result.strained) > 8:
+                box.label(text=f"and {len(result.strained) - 8} more")
+        if result is not None and result.muted:
+            layout.label(text=f"{len(result.muted)} constraints muted", icon="CONSTRAINT")
+        for i, warning in enumerate(state.warnings[:12]):
+            box = layout.box().column(align=True)
+            for line in wrapped(warning.text, max(24, context.region.width // 8)):
+                box.label(text=line)
+            if warning.objects:
+                box.operator("sinew.select", text=f"Select {', '.join(warning.objects[:3])}").index = i
+
+
+def spans(frames):
+    """Frames in words: 3, 5 to 9."""
+    found = []
+    for frame in frames:
+        if found and frame == found[-1][1] + 1:
+            found[-1][1] = frame
+        else:
+            found.append([frame, frame])
+    words = [str(a) if a == b else f"{a} to {b}" for a, b in found[:6]]
+    return ", ".join(words) + (", ..." if len(found) > 6 else "")
+
+
+def wrapped(text, width):
+    """Lines that fit the panel."""
+    line, lines = "", []
+    for word in text.split():
+        if line and len(line) + 1 + len(word) > width:
+            lines.append(line)
+            line = word
+        else:
+            line = f"{line} {word}".strip()
+    return [*lines, line]
+
+
+CLASSES = (
+    SINEW_OT_copy,
+    SINEW_OT_reset,
+    SINEW_PT_simulate,
+    SINEW_PT_world,
+    SINEW_PT_body,
+    SINEW_PT_result,
+)

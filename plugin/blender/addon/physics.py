@@ -1,0 +1,323 @@
+"""The set-up of a captured scene: what Sinew makes of the keys, Blender's rigid bodies, and what the animator set."""
+
+import math
+
+import bpy
+import numpy as np
+
+from . import action
+from .sinew import Setup
+
+#: Blender's rigid-body shapes and ours. A compound's children touch by themselves.
+SHAPES = {
+    "BOX": "box",
+    "SPHERE": "sphere",
+    "CAPSULE": "capsule",
+    "CYLINDER": "cylinder",
+    "CONE": "cone",
+    "CONVEX_HULL": "hull",
+    "MESH": "parts",
+}
+#: Properties that are factors of a group, and so can be keyed.
+FACTORS = ("strength", "damping", "blend")
+
+
+def y_up(vector):
+    """Vectors in a set-up have Y up."""
+    x, y, z = vector
+    return [x, z, -y]
+
+
+def build(capture, scene):
+    """The set-up as a dictionary, and warnings about what was not understood."""
+    warnings = []
+    settings = bpy.data.scenes[capture.scene_name].sinew
+    if settings.setup_file:
+        return Setup.open(bpy.path.abspath(settings.setup_file)).to_dict(), warnings
+    setup = Setup.automatic(scene).to_dict()
+    # There is one clip, and in a file that is exported it has another name.
+    setup.pop("clip", None)
+    setup.setdefault("bodies", [])
+    world = setup.setdefault("world", {})
+    world["gravity"] = y_up(capture.gravity)
+    if not capture.guesses_unit:
+        world["metres_per_unit"] = capture.unit
+    elif world.get("metres_per_unit", 1.0) != 1.0:
+        warnings.append(
+            f"by the size of the figure, a unit is taken for {world['metres_per_unit']} m; "
+            "if it is not, choose the scene's unit under World"
+        )
+    world["frames_per_second"] = capture.rate
+    if settings.is_property_set("substeps"):
+        world["substeps"] = settings.substeps
+    if settings.use_floor:
+        world["floor"] = settings.floor
+    bodies = {body["node"]: body for body in setup["bodies"]}
+    _leave_out_others(capture, setup, bodies)
+    for node in capture.nodes:
+        _fill_in(capture, node, setup, bodies)
+    for empty in capture.joints:
+        joint = _joint(capture, empty, warnings)
+        if joint is not None:
+            setup.setdefault("joints", []).append(joint)
+    setup["bodies"] = [b for b in bodies.values() if b is not None]
+    return setup, warnings
+
+
+def _leave_out_others(capture, setup, bodies):
+    """What is not selected is not simulated: its objects move as keyed, its bones only carry their skin.
+
+    Nor are controls and helpers of a rig: bones that no skin follows.
+    """
+    gone = set()
+    for node in capture.nodes:
+        reference = capture.reference(node)
+        is_helper = node.bone is not None and not node.deforms
+        if node.simulated and not is_helper or reference not in bodies:
+            continue
+        if node.bone is not None:
+            del bodies[reference]
+            gone.add(reference)
+        elif bodies[reference].get("behaviour", "guided") == "guided":
+            bodies[reference] = {"node": reference, "behaviour": "animated"}
+    if gone:
+        setup["joints"] = [j for j in setup.get("joints", []) if not gone.intersection(j["between"])]
+
+
+def _fill_in(capture, node, setup, bodies):
+    reference = capture.reference(node)
+    body = bodies.get(reference)
+    owner = bpy.data.objects[node.owner]
+    source = owner if node.bone is None else owner.pose.bones[node.bone]
+    own = source.sinew
+    behaviour = own.behaviour
+    rigid = owner.rigid_body if node.bone is None else None
+    if behaviour == "automatic":
+        behaviour = _automatic(capture, node, body, rigid)
+    elif not node.simulated and behaviour in ("guided", "free"):
+        behaviour = "animated" if node.moves else "static"
+    if behaviour is None:
+        return
+    if body is None:
+        body = bodies[reference] = {"node": reference}
+        if node.bone is not None:
+            body["simulate"] = "orientation"
+            body["guide"] = {"space": "parent"}
+    body["behaviour"] = behaviour
+    if rigid is not None:
+        _from_rigid_body(body, rigid)
+        released = _released(capture, owner)
+        if released is not None and behaviour in ("free", "guided"):
+            body["release"] = {"frame": released}
+    _from_properties(body, own)
+    if behaviour == "guided":
+        _factors(capture, node, body, own, setup)
+
+
+def _automatic(capture, node, body, rigid):
+    """Who rules a node that the animator said nothing about; None for not simulated and not in the way."""
+    if node.owner in capture.joints and body is None:
+        return None
+    if rigid is not None and rigid.enabled and node.simulated:
+        if rigid.type == "ACTIVE":
+            # One that was baked before is free again: see Writer.
+            owner = bpy.data.objects[node.owner]
+            is_keyed = rigid.kinematic and not owner.sinew.was_active and _released(capture, owner) is None
+            return "animated" if is_keyed else "free"
+        return "animated" if node.moves else "static"
+    if body is not None:
+        return body.get("behaviour", "guided")
+    armature = capture.skins.get(node.owner)
+    if armature is not None:
+        # The skin of what is simulated is its bones' shapes; that of others is in the way as it deforms.
+        return None if capture.by_source[(armature, None)].simulated else "animated"
+    if node.has_mesh and not _hangs_on_bone(node):
+        return "animated" if node.moves else "static"
+    return None
+
+
+def _hangs_on_bone(node):
+    while node is not None:
+        if node.bone is not None:
+            return True
+        node = node.parent
+    return False
+
+
+def _from_rigid_body(body, rigid):
+    body.setdefault("mass", rigid.mass)
+    contact = body.setdefault("contact", {})
+    contact.setdefault("friction", rigid.friction)
+    contact.setdefault("bounce", min(1.0, rigid.restitution))
+    if rigid.collision_shape in SHAPES:
+        body.setdefault("shape", {"kind": SHAPES[rigid.collision_shape]})
+
+
+def _released(capture, owner):
+    """The frame, counted from the first, at which a rigid body keyed as Animated is let go; None where it is not."""
+    found = action.curves(owner)
+    curve = found.find("rigid_body.kinematic") if found is not None else None
+    if curve is None:
+        return None
+    held = np.array([curve.evaluate(frame) >= 0.5 for frame in capture.frames])
+    if not held[0] or held.all():
+        return None
+    return int(np.argmin(held))
+
+
+def _from_properties(body, own):
+    """What was touched wins; what was not stays as it is."""
+    is_set = own.is_property_set
+    contact = body.setdefault("contact", {})
+    guide = body.setdefault("guide", {})
+    if is_set("density"):
+        body.pop("mass", None)
+        body["density"] = own.density
+    if is_set("mass"):
+        body["mass"] = own.mass
+    if is_set("shape"):
+        body["shape"] = {"kind": own.shape}
+    if is_set("simulate"):
+        body["simulate"] = own.simulate
+    for name in ("friction", "bounce", "collide"):
+        if is_set(name):
+            contact[name] = getattr(own, name)
+    if own.coating:
+        coating = contact.setdefault("coating", {})
+        for name in ("thickness", "stiffness"):
+            if is_set("coating_" + name):
+                coating[name] = getattr(own, "coating_" + name)
+    if is_set("timing"):
+        guide["timing"] = own.timing
+    if is_set("distance"):
+        guide["base_distance"] = own.distance
+    if own.touched and body["behaviour"] in ("guided", "free"):
+        body["release"] = {"touched": True}
+    if own.preset != "automatic":
+        body["actuator"] = {"preset": own.preset}
+    for name in ("contact", "guide"):
+        if not body[name]:
+            del body[name]
+
+
+def _factors(capture, node, body, own, setup):
+    """Strength, damping and blend as a group of the body's own: they multiply whatever the muscle has."""
+    group = {}
+    for name in FACTORS:
+        keys = _keys(capture, node, name)
+        if keys is not None:
+            group[name] = keys
+        elif own.is_property_set(name):
+            group[name] = getattr(own, name)
+    if not group:
+        return
+    group["name"] = f"Blender: {node.owner}{'/' + node.bone if node.bone else ''}"
+    setup.setdefault("groups", []).append(group)
+    body["groups"] = [*body.get("groups", []), group["name"]]
+
+
+def _keys(capture, node, name):
+    """A keyed property as keys over time, one per frame where it changes."""
+    owner = bpy.data.objects[node.owner]
+    found = action.curves(owner)
+    if found is None:
+        return None
+    path = f"sinew.{name}"
+    if node.bone is not None:
+        path = f'pose.bones["{bpy.utils.escape_identifier(node.bone)}"].{path}'
+    curve = found.find(path)
+    if curve is None:
+        return None
+    values = np.array([max(0.0, curve.evaluate(frame)) for frame in capture.frames])
+    times = (capture.frames - capture.first) / capture.rate
+    # Where it is straight, the ends say it all.
+    bends = np.abs(np.diff(values, 2)) > 1e-9
+    kept = np.concatenate([[True], bends, [True]])
+    return {"keys": [[float(t), float(v)] for t, v in zip(times[kept], values[kept])]}
+
+
+def _joint(capture, name, warnings):
+    """A rigid-body constraint of Blender as a joint."""
+    empty = bpy.data.objects[name]
+    found = empty.rigid_body_constraint
+    between = []
+    for end in (found.object1, found.object2):
+        between.append("world" if end is None else capture.reference(capture.by_source[(end.name, None)]))
+    node = capture.by_source[(name, None)]
+    joint = {"name": name, "between": between, "at": capture.reference(node)}
+    axes = node.world[0][:3, :3] / np.linalg.norm(node.world[0][:3, :3], axis=0)
+
+    def turn(axis):
+        joint["axis"] = y_up(float(v) for v in axes[:, axis])
+
+    def limited(field, use, low, high, scale=1.0):
+        if use and low <= high:
+            joint[field] = {"limits": [low * scale, high * scale]}
+
+    degrees = math.degrees(1.0)
+    if found.type == "FIXED":
+        joint["kind"] = "fixed"
+    elif found.type == "POINT":
+        joint["kind"] = "universal"
+    elif found.type == "HINGE":
+        joint["kind"] = "pin"
+        turn(2)
+        limited("turn_deg", found.use_limit_ang_z, found.limit_ang_z_lower, found.limit_ang_z_upper, degrees)
+    elif found.type == "SLIDER":
+        joint["kind"] = "prismatic"
+        turn(0)
+        limited("slide", found.use_limit_lin_x, found.limit_lin_x_lower, found.limit_lin_x_upper)
+    elif found.type == "PISTON":
+        joint["kind"] = "cylindrical"
+        turn(0)
+        limited("slide", found.use_limit_lin_x, found.limit_lin_x_lower, found.limit_lin_x_upper)
+        limited("turn_deg", found.use_limit_ang_x, found.limit_ang_x_lower, found.limit_ang_x_upper, degrees)
+    elif found.type == "GENERIC" and _generic(found, joint, turn, limited):
+        pass
+    else:
+        warnings.append(f'"{name}": constraints of type {found.type.title()} are not read as they are set; use a point, '
+                        "hinge, slider, piston or fixed one")  # fmt: skip
+        return None
+    return joint
+
+
+def _generic(found, joint, turn, limited):
+    """A generic constraint that holds a point, or all but one turn or slide; False for others."""
+    held = {}
+    for kind in ("lin", "ang"):
+        for axis in "xyz":
+            low, high = (getattr(found, f"limit_{kind}_{axis}_{end}") for end in ("lower", "upper"))
+            held[kind + axis] = getattr(found, f"use_limit_{kind}_{axis}") and low == high == 0.0
+    free = [name for name, is_held in held.items() if not is_held]
+    if not free:
+        joint["kind"] = "fixed"
+    elif sorted(free) == ["angx", "angy", "angz"] and not any(
+        getattr(found, f"use_limit_ang_{axis}") for axis in "xyz"
+    ):
+        joint["kind"] = "universal"
+    elif len(free) == 1:
+        kind, axis = free[0][:3], free[0][3]
+        turn("xyz".index(axis))
+        use, low, high = (getattr(found, f"{part}_{kind}_{axis}{end}") for part, end in (
+            ("use_limit", ""), ("limit", "_lower"), ("limit", "_upper")))  # fmt: skip
+        if kind == "ang":
+            joint["kind"] = "pin"
+            limited("turn_deg", use, low, high, math.degrees(1.0))
+        else:
+            joint["kind"] = "prismatic"
+            limited("slide", use, low, high)
+    else:
+        return False
+    return True
+
+
+def job_options(settings):
+    """What the scene's settings ask of a job."""
+    return {
+        "preset": None if settings.preset == "automatic" else settings.preset,
+        "every_frame": settings.keys == "every_frame",
+        "single": True,
+        "loop": settings.loop,
+        "tolerance": settings.tolerance or None,
+        "tolerance_deg": settings.tolerance_deg,
+    }

@@ -1,0 +1,160 @@
+"""One run from button to action: read, simulate on a thread, write. The operator, its test and the live mode drive it."""
+
+import contextlib
+import threading
+
+import bpy
+
+from . import capture as capturing
+from . import physics, source, write
+from .sinew import Cancelled, Job, Setup, SinewError
+
+
+class Run:
+    """A simulation under way. Holds names and numbers only, so that the file may change under it."""
+
+    def __init__(self, context, frames=None):
+        scene = context.scene
+        settings = scene.sinew
+        first, last = frames or frame_range(scene)
+        self.scene_name = scene.name
+        self.from_keys = settings.begin == "keys"
+        with self._sources():
+            self.capture = capturing.Capture(context, first, last, selected_only=not settings.obstacles)
+        self.only = None
+        if settings.selected_bones and context.mode == "POSE":
+            chosen = context.selected_pose_bones or []
+            self.only = [(bone.id_data.name, bone.name) for bone in chosen]
+            if not self.only:
+                raise ValueError("no bone is selected; select some, or switch off Selected bones only")
+        self.warnings = []
+        self.job = None
+        self.report = None
+        self.error = None
+        self.simulated = 0
+        self.stage = "read"
+        self._stop = threading.Event()
+        self._thread = None
+        self._is_whole = False
+
+    @property
+    def share(self):
+        """How much is done, 0 to 1. Reading counts for a third."""
+        count = len(self.capture.frames)
+        if self.stage == "read":
+            return self.read / count / 3.0
+        return (1.0 + 2.0 * self.simulated / count) / 3.0
+
+    read = 0
+
+    def reading(self):
+        """Reads frame by frame, then makes scene and set-up; yields after each frame."""
+        with self._sources():
+            steps = self.capture.steps()
+            try:
+                for self.read in steps:
+                    yield self.read
+            finally:
+                # When left halfway, the frame goes back to where it was.
+                steps.close()
+        self.prepare(bpy.context)
+
+    def _sources(self):
+        """The animator's keys in the place of earlier results, if they are what counts."""
+        return source.originals(bpy.data.scenes[self.scene_name]) if self.from_keys else contextlib.nullcontext()
+
+    def prepare(self, context):
+        """Makes Sinew's scene and the set-up from what was read."""
+        self.scene = self.capture.build(context)
+        self.set_up()
+
+    def set_up(self):
+        """Makes the set-up anew, from what the properties are now."""
+        self.setup, warnings = physics.build(self.capture, self.scene)
+        self.warnings = self.capture.warnings + warnings
+        self.options = physics.job_options(bpy.data.scenes[self.scene_name].sinew)
+        if self.only is not None:
+            nodes = [self.capture.by_source[key] for key in self.only]
+            self.options["only"] = [self.capture.reference(node) for node in nodes]
+        self.stage = "simulate"
+
+    def simulate(self, **options):
+        """Simulates here and now. Raises what went wrong."""
+        setup = Setup.from_json(self.setup)
+        frames = (0, len(self.capture.frames) - 1)
+        chosen = {**self.options, "frames": frames, **options}
+        self.job = Job.run(self.scene, setup, progress=self._on_progress, **chosen)
+        self.report = self.job.report
+
+    def start(self, **options):
+        """Simulates on a thread; `is_done` tells when it is over. May be called again then."""
+        self.error, self.simulated, self._is_whole = None, 0, False
+
+        def work():
+            try:
+                self.simulate(**options)
+                self._is_whole = True
+            except Cancelled:
+                pass
+            except Exception as error:  # Told by the main thread, where there is somebody to tell.
+                self.error = error
+
+        self._thread = threading.Thread(target=work, name="Sinew", daemon=True)
+        self._thread.start()
+
+    def _on_progress(self, at):
+        if at.stage == "simulate":
+            self.simulated = at.done
+        return not self._stop.is_set()
+
+    @property
+    def is_whole(self):
+        """Whether it came to its end: not cancelled, and nothing went wrong."""
+        return self.is_done and self._is_whole
+
+    @property
+    def is_done(self):
+        return self._thread is not None and not self._thread.is_alive()
+
+    def wait(self):
+        """Until it is over."""
+        if self._thread is not None:
+            self._thread.join()
+
+    def cancel(self):
+        """Stops at the next frame and waits for that; nothing was written."""
+        self._stop.set()
+        self.wait()
+        # What is simulated after this is not cancelled.
+        self._stop = threading.Event()
+
+    def write(self, name=None):
+        """Puts the result into actions. The scene must still be there."""
+        scene = bpy.data.scenes.get(self.scene_name)
+        if scene is None:
+            raise ValueError(f'the scene "{self.scene_name}" is gone; nothing was written')
+        writer = write.Writer(self.capture, self.job, scene.sinew, name)
+        writer.write()
+        self.warnings += self.report["warnings"] + writer.warnings
+        if not writer.actions:
+            self.warnings.append("nothing was simulated; select objects with keys, or set their behaviour")
+        return writer
+
+
+def frame_range(scene):
+    """The preview range where there is one, else the scene's."""
+    if scene.use_preview_range:
+        return scene.frame_preview_start, scene.frame_preview_end
+    return scene.frame_start, scene.frame_end
+
+
+def whole(context, frames=None):
+    """Everything at once: what a script without a window does."""
+    run = Run(context, frames)
+    for _ in run.reading():
+        pass
+    run.simulate()
+    return run, run.write()
+
+
+__all__ = ["Run", "SinewError", "frame_range", "whole"]

@@ -1,0 +1,79 @@
+"""What the last run found, for the panel and the overlay: numbers and names, nothing that Blender can free."""
+
+import re
+
+#: The run under way, or None.
+running = None
+#: Its share and its words, for the panel.
+progress = None
+#: When its timer ticked, in seconds: what the test of the window counts.
+ticks = []
+#: The last result, or None.
+result = None
+#: Warnings of the last run or check.
+warnings = []
+
+
+class Warning_:
+    """A warning, and the objects that it names."""
+
+    def __init__(self, text, objects):
+        self.text, self.objects = text, objects
+
+
+class Result:
+    """Paths of keys and simulation in the world, strain, and the job for its contacts."""
+
+    def __init__(self, run, writer):
+        capture = run.capture
+        by_index = {node.index: node for node in capture.nodes}
+        nodes = [by_index.get(index) for index in run.job.body_nodes]
+        poses = run.job.poses
+        self.scene_name = run.scene_name
+        self.first, self.last = capture.first, capture.last
+        self.job = run.job
+        self.actions = list(writer.actions)
+        self.muted = list(writer.muted)
+        self.warnings = list(run.warnings)
+        wanted = [(i, n) for i, n in enumerate(nodes) if n is not None and n.simulated]
+        self.names = [n.name for _, n in wanted]
+        self.owners = [n.owner for _, n in wanted]
+        self.keys = [n.world[:, :3, 3] for _, n in wanted]
+        self.ways = [poses[:, i, :3] for i, _ in wanted]
+        # Of a skeleton, the ways of its tips say enough.
+        inner = {id(n.parent) for _, n in wanted if n.bone is not None}
+        self.drawn = [k for k, (_, n) in enumerate(wanted) if n.bone is None or id(n) not in inner]
+        #: Names, and the frames at which their strength was not enough.
+        saturated = run.job.saturated
+        frames = capture.frames[: len(saturated)]
+        found = [(n, frames[saturated[:, i] != 0]) for i, n in wanted]
+        self.strained = [(n.name, n.owner, [int(f) for f in at]) for n, at in found if len(at)]
+
+
+def keep(run, writer):
+    """Remembers a finished run."""
+    global result
+    result = Result(run, writer)
+    complain(run.warnings, run.capture.nodes)
+
+
+def complain(texts, nodes):
+    """Remembers warnings, with the objects that they name between quotes."""
+    global warnings
+    owners = {}
+    for node in nodes:
+        owners.setdefault(node.name, node.owner)
+    warnings = []
+    for text in texts:
+        named = [owners[name] for name in re.findall(r'"([^"]+)"', text) if name in owners]
+        named += [o for n, o in owners.items() if re.search(rf"(?<!\w){re.escape(n)}(?!\w)", text) and o not in named]
+        warnings.append(Warning_(text, list(dict.fromkeys(named))))
+
+
+def forget():
+    """Another file is opened, or the add-on is switched off."""
+    global running, progress, result, warnings, ticks
+    if running is not None:
+        running.cancel()
+    running = progress = result = None
+    warnings, ticks = [], []

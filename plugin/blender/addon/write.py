@@ -1,0 +1,375 @@
+"""Puts what a job baked into new actions: only the channels that were simulated, nothing else is touched."""
+
+import math
+
+import bpy
+import numpy as np
+from mathutils import Matrix
+
+from . import action, controls, hermite, matrix, rotation, source
+
+SUFFIX = " (Sinew)"
+
+
+class Writer:
+    """Writes one job. Everything is looked up by name: what is gone is named in `warnings`, and left out."""
+
+    def __init__(self, capture, job, settings, name=None):
+        self.capture, self.settings = capture, settings
+        self.every_frame = settings.keys == "every_frame"
+        self.warnings = []
+        self.actions = []
+        self.muted = []
+        #: New actions by the object that has them, with the old ones and what was muted for them.
+        self._fresh = {}
+        self.copies = {}
+        self.locked = []
+        self._name = name
+        self._kept = {}
+        by_index = {node.index: node for node in capture.nodes}
+        self.curves = {}
+        for curve in job.curves:
+            node = by_index.get(curve.node)
+            if node is not None and curve.property in ("translation", "rotation"):
+                self.curves.setdefault((node.owner, node.bone), {})[curve.property] = curve
+
+    def write(self):
+        """All of it; gives the names of the new actions."""
+        owners = {}
+        for owner, bone in self.curves:
+            owners.setdefault(owner, []).append(bone)
+        for owner, bones in owners.items():
+            obj = bpy.data.objects.get(owner)
+            if obj is None:
+                self.warnings.append(f'"{owner}" is gone; its motion was not written')
+                continue
+            self._write_object(obj, bones)
+        for fresh, old, muted in self._fresh.values():
+            source.remember(fresh, old, muted)
+        if self.locked:
+            self.warnings.append(f"locked, so left as they were: {', '.join(self.locked)}")
+        return self.actions
+
+    def _write_object(self, obj, bones):
+        capture = self.capture
+        on_bones = [b for b in bones if b is not None]
+        target = self._target(obj, on_bones)
+        if None in bones or on_bones:
+            self._new_action(target if on_bones else obj)
+        if None in bones:
+            if on_bones and target is not obj:
+                self._new_action(obj)
+            self._mute(obj, obj.constraints)
+            self._let_keys_rule(obj)
+            self._channels(obj, capture.by_source[(obj.name, None)], obj, "", obj.name)
+        if not on_bones:
+            return
+        if self.settings.skeleton == "controls":
+            self._write_controls(obj, on_bones)
+            return
+        self._write_bones(obj, target, on_bones)
+
+    def _write_bones(self, obj, target, simulated):
+        followers = self._free_bones(target, simulated) if target is obj else self.capture.bones[obj.name]
+        for name in dict.fromkeys([*simulated, *followers]):
+            bone = target.pose.bones.get(name)
+            if bone is None:
+                self.warnings.append(f'bone "{name}" of "{obj.name}" is gone; its motion was not written')
+                continue
+            path = f'pose.bones["{bpy.utils.escape_identifier(name)}"].'
+            self._channels(target, self.capture.by_source[(obj.name, name)], bone, path, name)
+
+    def _write_controls(self, obj, simulated):
+        """Keys for the controls that constraints follow, and for bones that follow nothing; constraints stay alive."""
+        found, own, unsolved = controls.plan(obj, simulated)
+        solved = controls.Solved(self.capture, obj, self._world, found)
+        frames = self.capture.frames.astype(float)
+        for name in [*found, *own]:
+            bone = obj.pose.bones[name]
+            path = f'pose.bones["{bpy.utils.escape_identifier(name)}"].'
+            node = self.capture.by_source[(obj.name, name)]
+            t, q, _, _ = matrix.decompose(solved.basis(name))
+            parts = found.get(name, {"both": name})
+            if {"both", "place", "tip"}.intersection(parts):
+                self._write_location(obj, bone, path, name, (frames, t, None, None), True)
+            if {"both", "turn"}.intersection(parts):
+                self._write_rotation(obj, node, bone, path, name, (frames, q, None, None))
+        if unsolved:
+            self.warnings.append(f"constraints that no control is solved for, left alive: {', '.join(unsolved)}")
+        for name, (far, turned) in solved.missed(simulated).items():
+            self.warnings.append(
+                f'bone "{name}" of "{obj.name}" is up to {far:.4f} units and {turned:.1f} degrees off what was '
+                "simulated: its controls cannot reach that. Choose its bones or a clean copy to have it exactly"
+            )
+
+    def _target(self, obj, on_bones):
+        """Where the motion of an object's bones goes."""
+        return self._copy(obj) if on_bones and self.settings.skeleton == "copy" else obj
+
+    def _new_action(self, obj):
+        data = action.ensure(obj)
+        if data.use_tweak_mode:
+            data.use_tweak_mode = False
+        base = data.action.name if data.action is not None else obj.name
+        name = self._name or (base if base.endswith(SUFFIX) else base + SUFFIX)
+        old = data.action
+        if self.settings.result == "layer" and old is not None and not source.is_result(old):
+            handle = action.slot_handle(obj)
+            data.action = None
+            action.push_down(obj, old, handle, "Keys")
+            fresh = bpy.data.actions.new(name)
+            action.assign(obj, fresh)
+        else:
+            fresh = action.new_like(obj, name)
+            if old is not None and not source.is_result(old):
+                # Nothing is lost when nobody uses it any more.
+                old.use_fake_user = True
+        self._fresh[obj.name] = (fresh, old, [])
+        self.actions.append(fresh.name)
+
+    def _copy(self, obj):
+        """A skeleton of its own where the rig is: carried by it, without constraints, every bone keyed."""
+        fresh = bpy.data.objects.new(obj.name + SUFFIX, obj.data)
+        for collection in obj.users_collection or [bpy.context.scene.collection]:
+            collection.objects.link(fresh)
+        fresh.parent = obj
+        bpy.context.view_layer.update()
+        for bone in fresh.pose.bones:
+            bone.rotation_mode = "QUATERNION"
+        for skin, armature in self.capture.skins.items():
+            mesh = bpy.data.objects.get(skin)
+            for modifier in mesh.modifiers if mesh is not None and armature == obj.name else ():
+                if modifier.type == "ARMATURE" and modifier.object == obj:
+                    modifier.object = fresh
+        self.copies[obj.name] = fresh.name
+        return fresh
+
+    def _mute(self, obj, constraints, bone=""):
+        for constraint in constraints:
+            if not constraint.mute:
+                constraint.mute = True
+                self.muted.append(f"{bone or obj.name}: {constraint.name}")
+                if obj.name in self._fresh:
+                    self._fresh[obj.name][2].append((bone, constraint.name))
+
+    def _let_keys_rule(self, obj):
+        """Blender's own simulation would go on to move an active rigid body, whatever its keys are."""
+        rigid = obj.rigid_body
+        if rigid is None or rigid.type != "ACTIVE":
+            return
+        found = action.curves(obj)
+        # Keyed to be let go: in the new action it is not.
+        was_keyed = found is not None and action.remove_curve(found, "rigid_body.kinematic", 0) is not None
+        if was_keyed or not rigid.kinematic:
+            rigid.kinematic = True
+            obj.sinew.was_active = True
+
+    def _free_bones(self, obj, simulated):
+        """Mutes constraints that move simulated bones; gives other bones that those moved, to be keyed as they were."""
+        wanted, followers = set(simulated), set()
+        for bone in obj.pose.bones:
+            for constraint in bone.constraints:
+                moved = [bone]
+                if constraint.type in ("IK", "SPLINE_IK"):
+                    count = constraint.chain_count or 1000
+                    uses_tip = constraint.type == "SPLINE_IK" or constraint.use_tail
+                    chain = ([bone] if uses_tip else []) + list(bone.parent_recursive)
+                    moved = chain[:count]
+                if constraint.mute or not wanted.intersection(b.name for b in moved):
+                    continue
+                self._mute(obj, [constraint], bone.name)
+                followers.update(b.name for b in moved)
+        return followers - wanted
+
+    # Channels --------------------------------------------------------------------------------------------------------
+
+    def _channels(self, owner, node, source, path, label):
+        found = self.curves.get((node.owner, node.bone), {})
+        is_bone = node.bone is not None
+        for name in ("translation", "rotation"):
+            curve = found.get(name)
+            if curve is None and not is_bone:
+                continue
+            if is_bone and _is_special(source.bone):
+                keys = self._special_basis(node, source, name)
+            else:
+                keys = self._keys(curve, node, name)
+                keys = self._to_basis(keys, node, source, name) if is_bone else keys
+            if name == "translation":
+                self._write_location(owner, source, path, label, keys, curve is not None)
+            else:
+                self._write_rotation(owner, node, source, path, label, keys)
+
+    def _keys(self, curve, node, name):
+        """Frames, values, tangents per frame (or None), relative to what is above."""
+        capture = self.capture
+        if curve is None:
+            values = node.local[0 if name == "translation" else 1]
+            return capture.frames.astype(float), values, None, None
+        frames = capture.first + np.asarray(curve.times) * capture.rate
+        values = np.asarray(curve.values)
+        if curve.interpolation != "cubic":
+            return frames, values, None, None
+        return frames, values, np.asarray(curve.arriving) / capture.rate, np.asarray(curve.leaving) / capture.rate
+
+    def _to_basis(self, keys, node, bone, name):
+        """Bones keep their channels relative to how they rest: a constant turn and shift, so keys stay keys."""
+        rest = bone.bone.matrix_local
+        is_root = bone.parent is None
+        if not is_root:
+            rest = bone.parent.bone.matrix_local.inverted() @ rest
+        t, q, _, _ = matrix.decompose(np.array(rest, dtype=float)[None])
+        back = matrix.conjugate(q[0])
+        # The frames of bones' nodes are turned: see matrix.BONE.
+        before, after = matrix.BONE_TURN, matrix.conjugate(matrix.BONE_TURN)
+        frames, values, *tangents = keys
+        if name == "translation":
+            whole = back if is_root else matrix.product(back, before)
+            shift = matrix.rotate(back, t[0])
+            turned = [None if v is None else matrix.rotate(whole, v) for v in tangents]
+            return (frames, matrix.rotate(whole, values) - shift, *turned)
+        left = back if is_root else matrix.product(back, before)
+        turned = [None if v is None else matrix.product(matrix.product(left, v), after) for v in tangents]
+        return (frames, matrix.product(matrix.product(left, values), after), *turned)
+
+    def _special_basis(self, node, bone, name):
+        """Bones that do not take everything over from their parents: Blender itself says what to key, frame by frame."""
+        rest = bone.bone.matrix_local
+        above = self.capture.by_source[(node.owner, None)]
+        to_armature = np.linalg.inv(self._world(above))
+        poses = to_armature @ self._world(node) @ matrix.BONE.T
+        parents = to_armature @ self._world(node.parent) @ matrix.BONE.T if bone.parent is not None else None
+        found = np.empty_like(poses)
+        for i, pose in enumerate(poses):
+            more = {}
+            if parents is not None:
+                more = {"parent_matrix": Matrix(parents[i]), "parent_matrix_local": bone.parent.bone.matrix_local}
+            found[i] = bone.bone.convert_local_to_pose(Matrix(pose), rest, invert=True, **more)
+        t, q, _, _ = matrix.decompose(found)
+        return self.capture.frames.astype(float), t if name == "translation" else q, None, None
+
+    def _world(self, node):
+        """Where a node is at every frame of the result."""
+        key = (node.owner, node.bone)
+        if key in self._kept:
+            return self._kept[key]
+        count = len(self.capture.frames)
+        found = np.zeros((count, 4, 4))
+        t, q, s = node.local
+        times = (self.capture.frames - self.capture.first) / self.capture.rate
+        curves = self.curves.get(key, {})
+        t = hermite.evaluate(curves["translation"], times) if "translation" in curves else t
+        q = hermite.evaluate(curves["rotation"], times) if "rotation" in curves else q
+        for axis in range(3):
+            unit = np.zeros((count, 3))
+            unit[:, axis] = s[:, axis]
+            found[:, :3, axis] = matrix.rotate(q, unit)
+        found[:, :3, 3], found[:, 3, 3] = t, 1.0
+        if node.offset is not None:
+            found = node.offset @ found
+        if node.parent is not None:
+            found = self._world(node.parent) @ found
+        self._kept[key] = found
+        return found
+
+    def _write_location(self, owner, source, path, label, keys, simulated):
+        frames, values, arriving, leaving = keys
+        if not simulated and np.ptp(values, axis=0).max() < 1e-6 and np.abs(values).max() < 1e-6:
+            return
+        delta = np.array(getattr(source, "delta_location", (0.0, 0.0, 0.0)))
+        values = values - delta
+        for axis in range(3):
+            if source.lock_location[axis]:
+                self.locked.append(f"{label} location {'XYZ'[axis]}")
+                continue
+            slopes = (None, None) if arriving is None else (arriving[:, axis], leaving[:, axis])
+            action.write(owner, path + "location", axis, frames, values[:, axis], *slopes, group=label)
+
+    def _write_rotation(self, owner, node, source, path, label, keys):
+        frames, values, arriving, leaving = keys
+        mode = source.rotation_mode
+        back = None
+        if node.bone is None:
+            # What is keyed is turned once more by the delta, if there is one.
+            x, y, z = source.delta_rotation_euler
+            w = source.delta_rotation_quaternion
+            if mode == "QUATERNION" and tuple(w) != (1.0, 0.0, 0.0, 0.0):
+                back = matrix.conjugate((w.x, w.y, w.z, w.w))
+            elif mode not in ("QUATERNION", "AXIS_ANGLE") and (x, y, z) != (0.0, 0.0, 0.0):
+                d = source.delta_rotation_euler.to_quaternion()
+                back = matrix.conjugate((d.x, d.y, d.z, d.w))
+        if back is not None:
+            values = matrix.product(back, values)
+            if arriving is not None:
+                arriving, leaving = matrix.product(back, arriving), matrix.product(back, leaving)
+        keys = (frames, values, arriving, leaving)
+        if mode == "QUATERNION":
+            self._write_quaternion(owner, source, path, label, keys)
+        elif mode == "AXIS_ANGLE":
+            self._write_axis_angle(owner, path, label, keys)
+        else:
+            self._write_euler(owner, node, source, path, label, keys)
+
+    def _write_quaternion(self, owner, source, path, label, keys):
+        frames, values, arriving, leaving = keys
+        if any(source.lock_rotation) or (source.lock_rotations_4d and source.lock_rotation_w):
+            self.locked.append(f"{label} rotation")
+            return
+        if arriving is None:
+            values = matrix.continuous(values)
+        for part, axis in enumerate((3, 0, 1, 2)):
+            slopes = (None, None) if arriving is None else (arriving[:, axis], leaving[:, axis])
+            name = path + "rotation_quaternion"
+            action.write(owner, name, part, frames, values[:, axis], *slopes, group=label)
+
+    def _write_axis_angle(self, owner, path, label, keys):
+        frames, values = self._every_frame(keys)
+        found = rotation.as_axis_angle(values)
+        for part in range(4):
+            action.write(owner, path + "rotation_axis_angle", part, frames, found[:, part], group=label)
+
+    def _write_euler(self, owner, node, source, path, label, keys):
+        order = source.rotation_mode
+        before = self.capture.eulers.get((node.owner, node.bone), (0.0, 0.0, 0.0))
+        frames, values = self._every_frame(keys)
+        angles = rotation.as_euler(values, order, before)
+        arriving = leaving = None
+        if keys[2] is not None and len(frames) > 2:
+            # Slopes from just before and just after every frame, so that hits stay sharp.
+            step = rotation.SLOPE_FRAMES
+            near = [self._at(keys, np.clip(frames + d, frames[0], frames[-1])) for d in (-step, step)]
+            early, late = (rotation.euler_near(n, order, angles) for n in near)
+            arriving, leaving = (angles - early) / step, (late - angles) / step
+            arriving[0], leaving[-1] = leaving[0], arriving[-1]
+            tolerance = math.radians(self.settings.tolerance_deg)
+            wanted = np.rint(keys[0] - frames[0])
+            kept = hermite.few_keys(angles, arriving, leaving, wanted, tolerance)
+            frames, angles = frames[kept], angles[kept]
+            arriving, leaving = arriving[kept], leaving[kept]
+        for axis in range(3):
+            if source.lock_rotation[axis]:
+                self.locked.append(f"{label} rotation {'XYZ'[axis]}")
+                continue
+            slopes = (None, None) if arriving is None else (arriving[:, axis], leaving[:, axis])
+            action.write(owner, path + "rotation_euler", axis, frames, angles[:, axis], *slopes, group=label)
+
+    def _every_frame(self, keys):
+        """The rotation at every whole frame that the keys span."""
+        frames = np.arange(math.floor(keys[0][0] + 0.5), math.floor(keys[0][-1] + 0.5) + 1, dtype=float)
+        if keys[2] is None and len(frames) == len(keys[0]):
+            return frames, keys[1]
+        return frames, self._at(keys, frames)
+
+    @staticmethod
+    def _at(keys, frames):
+        from .sinew import Curve
+
+        kind = "linear" if keys[2] is None else "cubic"
+        return hermite.evaluate(Curve(0, "rotation", kind, *keys), frames)
+
+
+def _is_special(bone):
+    """Whether a bone's channels are not simply relative to its parent."""
+    if bone.parent is None:
+        return False
+    return not bone.use_inherit_rotation or not bone.use_local_location or bone.inherit_scale != "FULL"

@@ -1,0 +1,257 @@
+"""The add-on in a real window: clicks, keys and screenshots, on a display of its own.
+
+    python3 window.py ZIP FOLDER [--pictures FOLDER]
+
+Blender runs `window_inside.py`, which answers questions; everything that a user does is done with the mouse and the
+keyboard. With --pictures, the screenshots of the documentation are written.
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+WIDTH, HEIGHT = 1280, 800
+#: Seconds until something must have happened. Generous: software rendering on a busy machine.
+PATIENCE = 60.0
+
+
+class Window:
+    """Blender in a window."""
+
+    def __init__(self, archive, folder, scene):
+        self.folder = pathlib.Path(folder)
+        self.environment = {
+            **os.environ,
+            # A Blender that uses the system's Python must find that one first, and not the one that runs this.
+            "PATH": os.path.dirname(shutil.which("blender") or "") + os.pathsep + os.environ.get("PATH", ""),
+            "LIBGL_ALWAYS_SOFTWARE": "1",
+            "BLENDER_USER_RESOURCES": str(self.folder / "user"),
+            "BLENDER_USER_SCRIPTS": str(self.folder / "user/scripts"),
+        }
+        self._processes = []
+        read, write = os.pipe()
+        screen = f"{WIDTH}x{HEIGHT}x24"
+        self._start(["Xvfb", "-displayfd", str(write), "-screen", "0", screen, "-nolisten", "tcp"], pass_fds=[write])
+        os.close(write)
+        self.environment["DISPLAY"] = ":" + os.read(read, 16).decode().strip()
+        file = self.folder / f"{scene}.blend"
+        make = f"import sys; sys.path.insert(0, {str(HERE)!r}); import bpy, scenes; scenes.{scene}; " \
+            f"bpy.ops.wm.save_as_mainfile(filepath={str(file)!r})"
+        background = ["blender", "-b", "--factory-startup", "--python-exit-code", "7", "--python-expr", make]
+        subprocess.run(background, check=True, env=self.environment, stdout=subprocess.DEVNULL)
+        self._log = open(self.folder / "blender.log", "w")
+        geometry = ["--window-geometry", "0", "0", str(WIDTH), str(HEIGHT)]
+        inside = ["--python", str(HERE / "window_inside.py"), "--", str(archive), str(folder)]
+        self._start(["blender", "--factory-startup", *geometry, str(file), *inside], stdout=self._log, stderr=self._log)
+        try:
+            self.wait("True")
+        except BaseException:
+            self.close()
+            raise
+
+    def _start(self, command, **options):
+        options = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, **options}
+        self._processes.append(subprocess.Popen(command, env=self.environment, **options))
+
+    def close(self):
+        for process in reversed(self._processes):
+            process.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(10)
+            if process.poll() is None:
+                process.kill()
+        self._processes.clear()
+
+    def ask(self, expression):
+        """What an expression is inside Blender."""
+        question, answer = self.folder / "question", self.folder / "answer"
+        draft = self.folder / "question.new"
+        draft.write_text(expression)
+        draft.rename(question)
+        until = time.monotonic() + PATIENCE
+        while not answer.exists():
+            if time.monotonic() > until or self._processes[-1].poll() is not None:
+                log = (self.folder / "blender.log").read_text()
+                raise AssertionError(f"Blender does not answer {expression!r}:\n{log[-3000:]}")
+            time.sleep(0.005)
+        found = json.loads(answer.read_text())
+        answer.unlink()
+        if "error" in found:
+            raise AssertionError(f"{expression}: {found['error']}")
+        return found["value"]
+
+    def wait(self, expression):
+        """Until an expression is true."""
+        until = time.monotonic() + PATIENCE
+        while not (found := self.ask(expression)):
+            if time.monotonic() > until:
+                raise AssertionError(f"it never became true: {expression}")
+            time.sleep(0.02)
+        return found
+
+    def hand(self, *words):
+        subprocess.run(["xdotool", *map(str, words)], check=True, env=self.environment)
+
+    def click(self, x, y):
+        self.hand("mousemove", x, y)
+        time.sleep(0.1)
+        self.hand("click", 1)
+
+    def over_viewport(self):
+        """Keys go to what the mouse is over."""
+        self.hand("mousemove", 400, 600)
+        time.sleep(0.1)
+
+    def picture(self, path, region=None):
+        # Until it is drawn, by a processor.
+        time.sleep(2.0)
+        crop = ["-crop", region, "+repage"] if region else []
+        command = ["import", "-window", "root", *crop, "-depth", "8", "+dither", "-colors", "128", "-strip", str(path)]
+        subprocess.run(command, check=True, env=self.environment)
+
+    def open_tab(self):
+        """Clicks down the sidebar's tabs until ours draws its panel."""
+        x, y, width, height = self.ask("sidebar()")
+        for down in range(20, int(height), 25):
+            self.click(x + width - 12, HEIGHT - (y + height) + down)
+            time.sleep(0.3)
+            if self.ask("drawn() > 0"):
+                return
+        raise AssertionError("no tab shows the panel")
+
+    def press(self, happened, across=0.25):
+        """A button in the first row of the panel, so far across it; until an expression says that it was pressed."""
+        x, y, width, height = self.ask("sidebar()")
+        for down in range(30, 80, 8):
+            self.click(x + across * (width - 25), HEIGHT - (y + height) + down)
+            time.sleep(0.25)
+            if self.ask(happened):
+                self.over_viewport()
+                return
+        raise AssertionError(f"no click reaches the button: {happened}")
+
+    def press_simulate(self):
+        self.press(f"presses() > {self.ask('presses()')}")
+
+
+def check(is_so, words):
+    if not is_so:
+        raise AssertionError(words)
+
+
+def short_run(window, pictures):
+    """The button, the result, the overlay, undo and redo."""
+    window.open_tab()
+    if pictures:
+        window.picture(pictures / "blender-panel.png", "230x640+828+80")
+    check(window.ask("actions()") == ["BatAction"], "the scene has its own action only")
+    window.press_simulate()
+    window.wait("state.running is None and state.result is not None")
+    made = window.ask("actions()")
+    check(made == ["Ball (Sinew)", "BatAction", "BatAction (Sinew)"], f"new actions: {made}")
+    window.ask("bpy.context.scene.frame_set(36)")
+    window.ask("overlay.refresh(bpy.context)")
+    if pictures:
+        window.ask("look((0.6, 1.2, 0.0), 11.0)")
+        window.picture(pictures / "blender-simulated.png", "1057x640+0+80")
+    shot = window.folder / "overlay.png"
+    window.picture(shot)
+    check(coloured(shot) > 200, "the way of the simulation is drawn over the viewport")
+    window.over_viewport()
+    window.hand("key", "ctrl+z")
+    window.wait("actions() == ['BatAction']")
+    window.hand("key", "ctrl+shift+z")
+    window.wait(f"actions() == {made}")
+    print("button, overlay, undo, redo")
+
+
+def coloured(file):
+    """Pixels in the overlay's orange."""
+    command = ["convert", str(file), "-fill", "white", "-fuzz", "12%", "+opaque", "rgb(255,140,26)", "-fill", "black",
+               "-opaque", "rgb(255,140,26)", "-format", "%[fx:w*h*(1-mean)]", "info:"]  # fmt: skip
+    return float(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
+
+
+def long_run(window, pictures):
+    """Progress, keys that must wait, ESC; then a run to its end with ticks counted; then another file under a run."""
+    window.open_tab()
+    before = window.ask("actions()")
+    window.press_simulate()
+    window.wait("state.running is not None and state.running.simulated > 10")
+    if pictures:
+        window.picture(pictures / "blender-progress.png", f"{WIDTH}x{HEIGHT}+0+0")
+    window.hand("key", "ctrl+z")
+    window.hand("key", "x")
+    time.sleep(0.3)
+    check(window.ask("state.running is not None"), "undo and delete wait until it is over")
+    window.hand("key", "Escape")
+    window.wait("state.running is None")
+    check(window.ask("actions()") == before, "ESC leaves everything as it was")
+    check(window.ask("len(bpy.data.objects)") > 20, "nothing was deleted")
+    print("progress, ESC")
+
+    window.press_simulate()
+    window.wait("state.running is None and state.result is not None")
+    rate, longest = window.ask("ticks()")
+    print(f"ticks: {rate:.1f} per second, {1000 * longest:.0f} ms at longest")
+    check(window.ask("len(actions())") > 20, "every link has its action")
+
+    window.press_simulate()
+    window.wait("state.running is not None and state.running.simulated > 5")
+    window.ask("bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True) and 0")
+    window.wait("state.running is None")
+    check(window.ask("actions()") == [], "nothing of the old file is baked into the new one")
+    print("another file under a run")
+
+
+def live_run(window, pictures):
+    """Live: the button, a setting that changes, the timer that follows it, and Discard."""
+    window.open_tab()
+    before = window.ask("actions()")
+    window.press("live.session is not None", across=0.75)
+    window.wait("state.result is not None and not live.session.is_running")
+    first = window.ask("id(state.result)")
+    # As a slider does it.
+    window.ask("setattr(bpy.context.scene.sinew, 'preset', 'limp')")
+    window.wait(f"id(state.result) != {first} and not live.session.is_running")
+    window.ask("bpy.context.scene.frame_set(30)")
+    if pictures:
+        window.ask("look((0.0, 0.9, 0.9), 5.0)")
+        window.picture(pictures / "blender-live.png", "1057x640+0+80")
+    print(f"live: {1000 * window.ask('live.session.took'):.0f} ms from the timer to the action")
+    window.press("live.session is None", across=0.75)
+    check(window.ask("actions()") == before, "Discard leaves no trace")
+
+
+def main():
+    archive, folder = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
+    pictures = pathlib.Path(sys.argv[4]).resolve() if sys.argv[3:4] == ["--pictures"] else None
+    runs = [
+        ("short", "falling()", short_run),
+        ("long", "chain(60, 2500)", long_run),
+        ("live", "figure(60)", live_run),
+    ]
+    for name, scene, drive in runs:
+        place = folder / name
+        place.mkdir(parents=True, exist_ok=True)
+        window = Window(archive, place, scene)
+        try:
+            drive(window, pictures)
+        except BaseException:
+            with contextlib.suppress(Exception):
+                window.picture(folder / "failed.png")
+            print((place / "blender.log").read_text()[-3000:], file=sys.stderr)
+            raise
+        finally:
+            window.close()
+    print("passed")
+
+
+if __name__ == "__main__":
+    main()

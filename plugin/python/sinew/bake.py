@@ -1,0 +1,165 @@
+"""Baking from file to file, one or many."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import ctypes
+import json
+import os
+import threading
+from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Union
+
+from . import _abi, library
+from .callbacks import Callbacks, OnProgress, OnWarning
+from .error import Cancelled, SinewError
+from .handle import Handle
+from .job import STATUSES, fill, set_text
+from .scene import Path
+
+
+class Report(Handle):
+    """What a bake from file to file did."""
+
+    _free = "sinew_report_free"
+    _what = "report"
+
+    @property
+    def status(self) -> str:
+        """`done` or `fell_short`."""
+        return STATUSES[library.number("sinew_report_status", ctypes.c_int32, self)]
+
+    def to_dict(self) -> Dict[str, Any]:
+        """What `sinew bake --json` prints."""
+        found = json.loads(library.text("sinew_report_json", self))
+        assert isinstance(found, dict)
+        return found
+
+
+def bake(
+    scene: Path,
+    output: Optional[Path] = None,
+    *,
+    setup: Optional[Path] = None,
+    automatic: bool = False,
+    preset: Optional[str] = None,
+    frames: Optional[tuple[float, float]] = None,
+    every_frame: bool = False,
+    loop: bool = False,
+    tolerance: Optional[float] = None,
+    tolerance_deg: Optional[float] = None,
+    clip: Optional[str] = None,
+    name: Optional[str] = None,
+    only: Optional[Sequence[str]] = None,
+    layer: Optional[str] = None,
+    every: int = 0,
+    hold_frame: Optional[float] = None,
+    replace: bool = False,
+    in_place: bool = False,
+    compare_steps: bool = False,
+    asset_root: Optional[Path] = None,
+    plot: Optional[Path] = None,
+    contacts: Optional[Path] = None,
+    progress: Optional[OnProgress] = None,
+    warning: Optional[OnWarning] = None,
+) -> Dict[str, Any]:
+    """Does what `sinew bake SCENE -o OUTPUT` does, and gives the report. Options are those of the command.
+
+    A call that fails or is cancelled writes nothing.
+
+    >>> import sinew
+    >>> sinew.bake("missing.glb")
+    Traceback (most recent call last):
+    ...
+    sinew.error.FileError: ...
+    """
+    request = _abi.bake_request(struct_size=ctypes.sizeof(_abi.bake_request))
+    switches = [
+        (replace, _abi.REPLACE),
+        (in_place, _abi.IN_PLACE),
+        (automatic, _abi.AUTOMATIC),
+        (compare_steps, _abi.COMPARE_STEPS),
+    ]
+    request.flags = sum(flag for is_on, flag in switches if is_on)
+    fill(
+        request,
+        dict(
+            preset=preset, frames=frames, every_frame=every_frame, loop=loop, tolerance=tolerance,
+            tolerance_deg=tolerance_deg, clip=clip, name=name, only=only, layer=layer, every=every,
+            hold_frame=hold_frame,
+        ),
+    )  # fmt: skip
+    paths = dict(scene=scene, output=output, setup=setup, asset_root=asset_root, plot=plot, contacts=contacts)
+    for field, path in paths.items():
+        set_text(request, field, None if path is None else os.fspath(path))
+    with Report(Callbacks(progress, warning).run("sinew_bake_file", ctypes.byref(request))) as report:
+        return report.to_dict()
+
+
+class Baked(NamedTuple):
+    """One of a batch: its report, or why there is none."""
+
+    scene: str
+    report: Optional[Dict[str, Any]]
+    error: Optional[SinewError]
+
+
+#: A scene's path, or a scene's and the output's, or the arguments of `bake`.
+Item = Union[str, "os.PathLike[str]", Sequence[Path], Mapping[str, Any]]
+
+
+def batch(
+    items: Iterable[Item],
+    *,
+    workers: Optional[int] = None,
+    progress: Optional[Any] = None,
+    **options: Any,
+) -> List[Baked]:
+    """Bakes many scenes on threads, and gives what became of each, in order; one that fails stops no other.
+
+    An item is a scene's path, a pair of scene and output, or a dictionary of arguments of `bake`. `options` are for
+    all. `progress(done, of, baked)` is called after each, one at a time; returning False cancels what is left.
+
+    >>> [b.error is not None for b in batch(["missing.glb", "gone.glb"], workers=2)]
+    [True, True]
+    """
+    wanted = [_arguments(item) for item in items]
+    stop = threading.Event()
+    lock = threading.Lock()
+    done = 0
+
+    def work(arguments: Dict[str, Any]) -> Baked:
+        nonlocal done
+        scene = os.fspath(arguments["scene"])
+        try:
+            own = {**options, **arguments}
+            inner = own.pop("on_frame", None)
+
+            def going(at: Any) -> bool:
+                return not stop.is_set() and (inner is None or inner(scene, at) is not False)
+
+            if stop.is_set():
+                raise Cancelled(f"{scene}: not begun, since the batch was cancelled")
+            baked = Baked(scene, bake(**own, progress=going), None)
+        except SinewError as error:
+            baked = Baked(scene, None, error)
+        with lock:
+            done += 1
+            if progress is not None and progress(done, len(wanted), baked) is False:
+                stop.set()
+        return baked
+
+    with concurrent.futures.ThreadPoolExecutor(workers or os.cpu_count()) as pool:
+        try:
+            return list(pool.map(work, wanted))
+        except BaseException:  # Ctrl+C: those at hand stop at their next frame, and write nothing.
+            stop.set()
+            raise
+
+
+def _arguments(item: Item) -> Dict[str, Any]:
+    if isinstance(item, Mapping):
+        return dict(item)
+    if isinstance(item, (str, os.PathLike)):
+        return {"scene": item}
+    scene, output = item
+    return {"scene": scene, "output": output}

@@ -1,0 +1,270 @@
+"""The package against the header, the committed layout, and the library. Run by tests/suites/python.rs.
+
+    SINEW_LIBRARY=... python3 plugin/python/test_package.py SCENE FOLDER
+"""
+
+from __future__ import annotations
+
+import ctypes
+import doctest
+import gc
+import importlib
+import pathlib
+import pkgutil
+import re
+import sys
+import threading
+import time
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+sys.path.insert(0, str(HERE))
+
+import sinew  # noqa: E402
+from sinew import _abi, arrays, library  # noqa: E402
+
+SCENE, FOLDER = "", pathlib.Path()
+
+
+def hop(seconds: float = 2.0) -> sinew.Scene:
+    """A box that hops, in memory."""
+    scene = sinew.Scene.create("hop", z_up=True, metres_per_unit=1.0, frames_per_second=24)
+    box = scene.add_node("Box")
+    corners = [[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)]
+    sides = [0, 1, 3, 0, 3, 2, 4, 6, 7, 4, 7, 5, 0, 4, 5, 0, 5, 1, 2, 3, 7, 2, 7, 6, 0, 2, 6, 0, 6, 4, 1, 5, 7, 1, 7, 3]
+    scene.set_mesh(box, corners, sides)
+    clip = scene.add_clip("Hop")
+    scene.add_curve(clip, box, "translation", [0, seconds / 2, seconds], [[0, 0, 0], [2, 0, 2], [4, 0, 0]])
+    return scene
+
+
+class Interface(unittest.TestCase):
+    def test_every_function_of_the_header_is_there(self) -> None:
+        symbols = (ROOT / "ffi/abi/symbols.txt").read_text().split()
+        self.assertEqual(sorted(_abi.FUNCTIONS), sorted(symbols))
+        for name in symbols:
+            self.assertIsNotNone(getattr(sinew.abi(), name).argtypes, name)
+
+    def test_every_function_is_called_by_a_module(self) -> None:
+        """By name, or by a noun and a verb that are put together."""
+        text = "".join(p.read_text() for p in (HERE / "sinew").glob("*.py") if p.name != "_abi.py")
+        nouns = re.findall(r'"(sinew_(?:scene|job|session)(?:_curve)?)"', text)
+        parts = ["curve_info", "curve_read", "contact_count", "contact_info", "strike_count", "strike_info"]
+        made = {f"{noun}_{part}" for noun in nouns for part in parts}
+        made |= {f"{noun}_{verb}" for noun in nouns for verb in ("info", "read")}
+        # Structs are zeros with their size, which is what these do; numbers are set by name.
+        covered = {name for name in _abi.FUNCTIONS if name.endswith("_init")} | {"sinew_session_set"}
+        missing = [n for n in _abi.FUNCTIONS if not re.search(rf"\b{n}\b", text) and n not in made | covered]
+        self.assertEqual(missing, [])
+
+    def test_structs_are_laid_out_as_committed(self) -> None:
+        seen = 0
+        for line in (ROOT / "ffi/abi/layout.txt").read_text().splitlines():
+            name, *numbers = line.split()
+            if numbers[0] == "size":
+                self.assertEqual(ctypes.sizeof(_abi.STRUCTS[name]), int(numbers[1]), line)
+            else:
+                struct, field = name.split(".")
+                self.assertEqual(getattr(_abi.STRUCTS[struct], field).offset, int(numbers[0]), line)
+            seen += 1
+        self.assertGreater(seen, 100)
+
+    def test_zeros_are_the_defaults_that_the_library_fills_in(self) -> None:
+        for name, struct in _abi.STRUCTS.items():
+            init = getattr(sinew.abi(), f"{name}_init", None)
+            if init is None:
+                continue
+            size = ctypes.sizeof(struct)
+            filled = struct()
+            ctypes.memset(ctypes.byref(filled), 0xFF, size)
+            self.assertEqual(init(ctypes.byref(filled), size), 0)
+            self.assertEqual(bytes(filled), bytes(struct(struct_size=size)), name)
+
+    def test_constants_are_those_of_the_header(self) -> None:
+        header = (ROOT / "ffi/include/sinew.h").read_text()
+        for name, value in re.findall(r"^#define SINEW_(\w+) (\d+)$", header, flags=re.M):
+            self.assertEqual(getattr(_abi, name), int(value))
+
+
+class Errors(unittest.TestCase):
+    def test_a_missing_file_says_which(self) -> None:
+        with self.assertRaises(sinew.FileError) as caught:
+            sinew.bake(FOLDER / "nowhere.glb")
+        self.assertIn("nowhere.glb", str(caught.exception))
+        self.assertEqual(caught.exception.name, "SINEW_IO")
+        self.assertIsInstance(caught.exception, OSError)
+
+    def test_a_slip_in_a_set_up_is_named(self) -> None:
+        with self.assertRaises(sinew.BadSetup) as caught:
+            sinew.Setup.from_json({"sinew": 1, "bodies": [{"node": "Box", "behavior": "free"}]})
+        self.assertIn("behaviour", str(caught.exception))
+        self.assertEqual(caught.exception.code, _abi.BAD_SETUP)
+
+    def test_a_closed_scene_is_refused(self) -> None:
+        scene = hop()
+        scene.close()
+        scene.close()
+        with self.assertRaises(sinew.HandleError):
+            scene.node_count
+
+    def test_what_progress_raises_comes_out(self) -> None:
+        def fail(_at: object) -> None:
+            raise ZeroDivisionError("of the caller")
+
+        with self.assertRaises(ZeroDivisionError):
+            sinew.Job.run(hop(), progress=fail)
+
+
+class Work(unittest.TestCase):
+    def test_a_bake_is_what_the_command_writes(self) -> None:
+        out = FOLDER / "package.glb"
+        stages = []
+        report = sinew.bake(SCENE, out, preset="reactive", progress=lambda at: stages.append(at.stage))
+        self.assertEqual(report["status"], "done")
+        self.assertEqual(list(dict.fromkeys(stages)), ["open", "compile", "simulate", "bake", "save"])
+        with sinew.Scene.open(out) as scene:
+            self.assertEqual(len(scene.clips), 2)
+            self.assertGreater(len(scene.curves(1)), 0)
+        self.assertEqual(sinew.Scene.from_bytes(out.read_bytes(), "copy").clips[1], report["name"])
+
+    def test_a_scene_from_a_file_takes_a_job(self) -> None:
+        scene = sinew.Scene.open(SCENE)
+        job = sinew.Job.run(scene, name="Fresh")
+        index = scene.add_job(job)
+        self.assertEqual(scene.clips[index], "Fresh")
+        scene.save(FOLDER / "fresh.glb")
+        self.assertEqual(sinew.Scene.open(FOLDER / "fresh.glb").clip("Fresh"), index)
+        self.assertEqual(scene.parent(0), None)
+        self.assertEqual(len(scene.transform(0)), 10)
+        self.assertGreater(scene.clip_range(0)[1], 0.0)
+        for name in filter(None, scene.nodes):
+            self.assertEqual(scene.nodes[scene.node(name)], name)
+        self.assertIsInstance(scene.warnings, list)
+
+    def test_a_job_is_cancelled_and_writes_nothing(self) -> None:
+        out = FOLDER / "cancelled.glb"
+        with self.assertRaises(sinew.Cancelled):
+            sinew.bake(SCENE, out, progress=lambda at: at.share < 0.3)
+        self.assertFalse(out.exists())
+
+    def test_a_batch_is_in_order_and_one_failure_stops_no_other(self) -> None:
+        items = [(SCENE, FOLDER / f"batch{i}.glb") for i in range(4)]
+        items.insert(2, (FOLDER / "nowhere.glb", FOLDER / "never.glb"))
+        seen = []
+        done = sinew.batch(items, workers=3, preset="limp", progress=lambda d, of, b: seen.append((d, of)))
+        self.assertEqual([b.error is None for b in done], [True, True, False, True, True])
+        self.assertEqual(seen, [(i, 5) for i in range(1, 6)])
+        self.assertEqual(len({p.read_bytes() for p in FOLDER.glob("batch*.glb")}), 1)
+
+    def test_a_job_leaves_other_threads_of_python_running(self) -> None:
+        scene = hop(2000.0)
+        ticks = []
+        stop = threading.Event()
+
+        def tick() -> None:
+            while not stop.wait(0.001):
+                ticks.append(time.perf_counter())
+
+        thread = threading.Thread(target=tick)
+        thread.start()
+        sinew.Job.run(scene, every_frame=True)
+        stop.set()
+        thread.join()
+        self.assertGreater(len(ticks), 1)
+
+    def test_a_session_has_the_poses_of_a_job(self) -> None:
+        scene = hop()
+        setup = sinew.Setup.automatic(scene)
+        setup["bodies/Box/actuator/preset"] = "limp"
+        setup.set_keys("bodies/Box/actuator/blend", [0, 1], [1, 0.5])
+        self.assertEqual(setup["bodies/Box/actuator/blend"]["keys"], [[0, 1], [1, 0.5]])
+        job = sinew.Job.run(scene, setup, frames=(0, 30))
+        self.assertEqual(len(job.times), 31)
+        with sinew.Session(scene, setup) as session:
+            for frame in range(31):
+                session.seek(frame / 24)
+                self.assertEqual(list(session.poses[0]), list(job.poses[frame][0]))
+            self.assertEqual(session.body_of(0), 0)
+            self.assertEqual(session.body_nodes, job.body_nodes)
+            self.assertEqual(session.range[2], 24)
+            session.set(0, "damping", 2.0)
+            session.set_solver("iterative", rounds=3)
+            session.step(0.01)
+            targets, flags = session.targets
+            forces, saturated = session.forces
+            self.assertEqual((len(targets), len(flags), len(forces), len(saturated)), (1, 1, 1, 1))
+            with session.drag(0, strength=500.0) as hand:
+                hand.move([5, 5, 5])
+                session.step_frame()
+                self.assertGreaterEqual(hand.pose([0, 0, 0]), 0.0)
+            self.assertEqual((session.contacts, session.strikes), ([], []))
+
+    def test_what_falls_strikes_the_floor(self) -> None:
+        scene = hop()
+        setup = sinew.Setup()
+        setup.add_body("Box")
+        setup["bodies/Box/behaviour"] = "free"
+        setup["world/floor"] = -1.0
+        del setup["bodies/Box/actuator"]
+        job = sinew.Job.run(scene, setup, frames=(0, 60), single=True)
+        self.assertGreater(len(job.strikes), 0)
+        self.assertLess(abs(job.strikes[0].point[2] + 1.0), 1e-3)
+        self.assertGreater(len(job.contacts(60)), 0)
+        self.assertEqual(job.report["frames"], 61)
+
+    def test_frames_of_strain_are_those_of_the_report(self) -> None:
+        scene = hop(0.5)
+        setup = sinew.Setup.automatic(scene)
+        setup["bodies/Box/actuator"] = {"preset": "limp", "max_force": {"weights": 1.1}}
+        job = sinew.Job.run(scene, setup)
+        strained = sum(int(frame[0]) for frame in job.saturated)
+        self.assertGreater(strained, 3)
+        self.assertEqual(strained, job.report["bodies"][0]["saturated_frames"])
+
+    def test_weights_give_bones_their_shape(self) -> None:
+        scene = sinew.Scene.create(z_up=True, metres_per_unit=1.0, frames_per_second=24)
+        bone = scene.add_node("Bone")
+        mesh = scene.add_node("Skin")
+        scene.set_mesh(mesh, [[x, y, z] for x in (0, 0.4) for y in (0, 0.4) for z in (0, 2)], [])
+        scene.set_skin(mesh, [bone])
+        with self.assertRaises(sinew.BadInput):
+            scene.set_weights(mesh, [9], [0], [1.0])
+        scene.set_frame_rate(30)
+
+    def test_nothing_is_left_behind(self) -> None:
+        for _ in range(50):
+            sinew.Job.run(hop(0.5))
+        gc.collect()
+
+
+class Documentation(unittest.TestCase):
+    def test_examples_in_the_documentation(self) -> None:
+        ran = 0
+        for module in pkgutil.walk_packages(sinew.__path__, "sinew."):
+            found = doctest.testmod(importlib.import_module(module.name), optionflags=doctest.ELLIPSIS)
+            self.assertEqual(found.failed, 0, module.name)
+            ran += found.attempted
+        found = doctest.testmod(sinew, optionflags=doctest.ELLIPSIS)
+        guide = doctest.testfile(str(ROOT / "docs/python.md"), module_relative=False, optionflags=doctest.ELLIPSIS)
+        self.assertEqual((found.failed, guide.failed), (0, 0))
+        print(f"{ran + found.attempted} examples in the package, {guide.attempted} in the guide")
+
+    def test_everything_works_without_numpy(self) -> None:
+        kept, arrays.numpy = arrays.numpy, None
+        try:
+            scene = hop()
+            job = sinew.Job.run(scene)
+            curve = job.curves[0]
+            self.assertEqual(len(curve.values), len(curve.times))
+            self.assertEqual(len(curve.values.tolist()[0]), 3)
+            self.assertEqual(job.poses.shape[1:], (1, 7))
+            scene.set_mesh(0, [[0, 0, 0], [1, 1, 1]])
+        finally:
+            arrays.numpy = kept
+
+
+if __name__ == "__main__":
+    SCENE, FOLDER = sys.argv[1], pathlib.Path(sys.argv[2])
+    print(f"Sinew {sinew.version()}, numpy {'yes' if arrays.numpy else 'no'}, {library.path()}")
+    unittest.main(argv=sys.argv[:1])
