@@ -156,6 +156,11 @@
 #define SINEW_PRESET_LIMP 3
 
 /**
+ * No strength at all: it falls as its joints let it.
+ */
+#define SINEW_PRESET_RAGDOLL 4
+
+/**
  * Keys on every frame instead of few.
  */
 #define SINEW_EVERY_FRAME 1
@@ -275,6 +280,11 @@
  * Farthest angle of the target, degrees.
  */
 #define SINEW_SETTING_BASE_ANGLE 9
+
+/**
+ * Share of what the keys' own accelerations need that is pulled as they come, 0 to 1.
+ */
+#define SINEW_SETTING_ANTICIPATION 10
 
 /**
  * In the flags of `sinew_session_targets`: something guides the position.

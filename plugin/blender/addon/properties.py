@@ -18,6 +18,7 @@ PRESETS = [
     ("subtle", "Subtle", "Stays on the keys and takes off the corners"),
     ("reactive", "Reactive", "Follows with weight, and gives way when pushed"),
     ("limp", "Limp", "Barely holds itself up, and swings past its keys"),
+    ("ragdoll", "Ragdoll", "No strength at all: falls as its joints let it"),
 ]
 TIMINGS = [
     ("timed", "Timed", "The keys' own times: the animator rules the timing"),

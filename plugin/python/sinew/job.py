@@ -14,7 +14,7 @@ from .handle import Handle
 from .scene import Scene
 from .setup import Setup
 
-PRESETS = ("none", "subtle", "reactive", "limp")
+PRESETS = ("none", "subtle", "reactive", "limp", "ragdoll")
 LAYERS = ("none", "full", "additive", "both")
 STATUSES = ("done", "fell_short")
 
