@@ -6,6 +6,7 @@ use super::names::resolve_node;
 use super::{Carrier, Collider, Colliders};
 use crate::scene::Placement;
 use crate::setup::{Parts, SetupError};
+use glam::DVec3;
 use parry3d_f64::bounding_volume::{Aabb, BoundingVolume};
 use parry3d_f64::math::Pose;
 use parry3d_f64::query;
@@ -119,10 +120,14 @@ impl Compiler<'_> {
         let mut inside: BTreeMap<(usize, usize), f64> = BTreeMap::new();
         for (k, &a) in order.iter().enumerate() {
             for &b in order[k + 1..].iter().take_while(|&&b| boxes[b].mins.x <= boxes[a].maxs.x) {
-                if !boxes[a].intersects(&boxes[b]) || !colliders.may_touch(a, b) {
+                let whole = [a, b].iter().all(|c| is_place(&boxes[*c]));
+                if !whole || !boxes[a].intersects(&boxes[b]) || !colliders.may_touch(a, b) {
                     continue;
                 }
                 let (ca, cb) = (&colliders.all[a], &colliders.all[b]);
+                if !are_comparable(ca, cb) {
+                    continue;
+                }
                 let met = query::contact(&poses[a], ca.geometry.shape(), &poses[b], cb.geometry.shape(), 0.0);
                 let depth = met.ok().flatten().map_or(0.0, |c| -c.dist);
                 if depth > OVERLAP * ca.size.min(cb.size) {
@@ -142,6 +147,22 @@ impl Compiler<'_> {
         };
         carrier.then(&collider.place)
     }
+}
+
+/// Whether one could be inside the other in numbers: not if both are sheets, lines or points, nor if one is as good as a point
+/// beside the other. The library would look for a depth there, and not come back.
+fn are_comparable(a: &Collider, b: &Collider) -> bool {
+    let [x, y] = [a, b].map(|c| c.geometry.shape().compute_local_aabb().extents());
+    let is_thin = |size: DVec3| size.min_element() <= 1e-9 * size.max_element();
+    let (small, large) = (x.max_element().min(y.max_element()), x.max_element().max(y.max_element()));
+    // Half spaces are larger than any number.
+    let ends = large < 1e100;
+    !(is_thin(x) && is_thin(y)) && (small > 1e-12 * large || !ends)
+}
+
+/// Whether the squares of its coordinates are numbers: keys beyond that put things nowhere, and queries would not end well.
+fn is_place(aabb: &Aabb) -> bool {
+    (aabb.mins.length_squared() + aabb.maxs.length_squared()).is_finite()
 }
 
 fn pose(at: &Placement) -> Pose {

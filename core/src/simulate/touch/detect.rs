@@ -11,9 +11,10 @@ use crate::simulate::carriers::bounds;
 use crate::simulate::cluster::{Cluster, NEAR};
 use crate::simulate::{SolidState, State};
 use glam::DVec3;
+use parry3d_f64::bounding_volume::Aabb;
 use parry3d_f64::math::Pose;
 use parry3d_f64::query::{ShapeCastOptions, cast_shapes, gjk};
-use parry3d_f64::shape::Shape;
+use parry3d_f64::shape::{Shape, Triangle};
 
 /// Surfaces that end the step nearer than this share of the smaller thing, where it hardly moves, may come to touch by what
 /// others do; see [`NEAR`].
@@ -148,6 +149,10 @@ impl Touch {
             - (bodies[0].to.position - bodies[0].from.position);
         let sweep = |e: usize| bodies[e].spun * self.carriers.radii[pair[e] as usize];
         let moved = way.length() + sweep(0) + sweep(1);
+        // Keys beyond all numbers put things nowhere.
+        if !moved.is_finite() {
+            return;
+        }
         let mut moment = 0.0;
         let mut struck = false;
         let bounces = of[0].material.bounce.max(of[1].material.bounce) > 0.0;
@@ -364,6 +369,12 @@ fn cast(
         let met = gjk::directional_distance(&between, x, y, way, &mut gjk::VoronoiSimplex::new());
         return met.map(|m| m.0).filter(|when| *when <= 1.0);
     }
+    if a.as_trimesh().is_some() || a.as_heightfield().is_some() {
+        return cast_on_surface((at_a, a), (at_b, b), way_b - way_a);
+    }
+    if b.as_trimesh().is_some() || b.as_heightfield().is_some() {
+        return cast_on_surface((at_b, b), (at_a, a), way_a - way_b);
+    }
     let options = ShapeCastOptions {
         max_time_of_impact: 1.0,
         stop_at_penetration: true,
@@ -372,6 +383,30 @@ fn cast(
     };
     let hit = cast_shapes(at_a, way_a, a, at_b, way_b, b, options).ok()??;
     Some(hit.time_of_impact)
+}
+
+/// The same of a surface that stands and a shape that goes some way, triangle by triangle.
+fn cast_on_surface(
+    (at, surface): (&Pose, &dyn Shape),
+    (from, shape): (&Pose, &dyn Shape),
+    way: DVec3,
+) -> Option<f64> {
+    let other = shape.as_support_map()?;
+    let (between, way) = (at.inv_mul(from), at.rotation.inverse() * way);
+    let start = shape.compute_aabb(&between);
+    let end = Aabb::new(start.mins + way, start.maxs + way);
+    let bounds = Aabb::new(start.mins.min(end.mins), start.maxs.max(end.maxs));
+    let mut first = f64::INFINITY;
+    let mut meet = |triangle: &Triangle| {
+        let met = gjk::directional_distance(&between, triangle, other, way, &mut gjk::VoronoiSimplex::new());
+        first = met.map_or(first, |m| first.min(m.0));
+    };
+    if let Some(mesh) = surface.as_trimesh() {
+        mesh.bvh().intersect_aabb(&bounds).for_each(|t| meet(&mesh.triangle(t)));
+    } else if let Some(field) = surface.as_heightfield() {
+        field.map_elements_in_local_aabb(&bounds, &mut |_, triangle| meet(triangle));
+    }
+    (first <= 1.0).then_some(first)
 }
 
 /// Turns beyond this (rad) are taken in parts.
