@@ -92,7 +92,8 @@ impl Touch {
                 continue;
             }
             let c = &self.contacts[i];
-            if jointed && !c.bodies.iter().any(|b| self.bodies[*b as usize].jointed) {
+            // What touches a body with joints waits until these are closed: then both give way.
+            if jointed != c.bodies.iter().any(|b| self.bodies[*b as usize].jointed) {
                 continue;
             }
             for spot in c.spots(&self.points) {
@@ -108,9 +109,6 @@ impl Touch {
                 let n = met.normal;
                 let levers = [met.point - a.end.position, met.point - b.end.position];
                 let yields = |body: &Body, lever: DVec3| {
-                    if body.jointed && !jointed {
-                        return 0.0;
-                    }
                     let arm = lever.cross(n);
                     body.light + arm.dot(body.lithe * arm)
                 };
@@ -131,9 +129,6 @@ impl Touch {
                 }
                 for (e, sign) in [(0, -1.0), (1, 1.0)] {
                     let body = &mut self.bodies[c.bodies[e] as usize];
-                    if body.jointed && !jointed {
-                        continue;
-                    }
                     if body.light > 0.0 {
                         self.stirred[c.bodies[e] as usize] = sweep + 1;
                     }
