@@ -70,7 +70,10 @@ fn a_layer_holds_the_motion_and_leaves_everything_else_as_it_was() {
             return Err(error.clone());
         }
         let (worst, place, count) = worlds::deviation(&output, &[0.0, 7.0, 13.0, 20.0, 40.0])?;
-        if worst.is_nan() || worst > 1e-6 {
+        // OpenUSD takes the angle of an `orient` from its real part: of single precision, that tells angles below the root
+        // of 2^-23 from none only now and then.
+        let most = if text.contains("quatf xformOp:orient") { 3.5e-4 } else { 1e-6 };
+        if worst.is_nan() || worst > most {
             return Err(format!("off by {worst:.1e}: {place}"));
         }
         Ok(format!("{} attributes changed, {count} transforms off by {worst:.1e}", changed.len()))
