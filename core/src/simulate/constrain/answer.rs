@@ -194,7 +194,7 @@ impl Constraints {
     }
 
     /// Catches ranges that bodies are heading beyond, lets go of those that would pull, and keeps actuators to their
-    /// strength, with bodies moving at `after` and what `change` adds to the impulses of joints; whether there were any.
+    /// strength, with bodies moving at `after` and joints giving the impulses in `held`; whether there were any.
     fn change_caught(&mut self, rig: &Rig, h: f64) -> bool {
         if !self.any_range && !self.any_soft {
             return false;
