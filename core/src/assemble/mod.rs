@@ -17,8 +17,10 @@
 mod least_squares;
 mod nearest;
 mod structure;
+mod tree;
 
 pub use structure::{Mobility, Structure};
+pub use tree::{Square, Tree};
 
 use crate::joint::{Aim, End, Joint, Kind, Measure, Rows, Side};
 use crate::rotation;

@@ -34,9 +34,25 @@ pub struct Response {
     pub h: f64,
 }
 
-/// Within this share of the step's natural time, 16 terms of the series leave an error under 1e-17:
+/// Within this share of the step's natural time, this many terms of the series leave an error under 1e-17:
 /// 0.5^17 / 17! with a margin for the damping term.
 const SERIES_REACH: f64 = 0.5;
+
+const TERMS: usize = 16;
+
+/// One over 1, 2, 3...
+const PER: [f64; TERMS + 3] = {
+    let mut per = [0.0; TERMS + 3];
+    let mut n = 0;
+    while n < per.len() {
+        per[n] = 1.0 / (n + 1) as f64;
+        n += 1;
+    }
+    per
+};
+
+/// Terms below this share of the first do not count.
+const NEGLIGIBLE: f64 = 1e-18;
 
 /// More halvings than this never help: a spring that settles within 2^-60 of the step is at its target.
 const MOST_DOUBLINGS: i32 = 60;
@@ -56,26 +72,23 @@ impl Response {
         }
         let mut s = dt * libm::ldexp(1.0, -doublings);
 
-        // b = sum of a_n s^n with a_0 = 0, a_1 = 1, (n+2)(n+1) a_{n+2} = -c (n+1) a_{n+1} - k a_n.
-        let (mut earlier, mut latest, mut power) = (0.0, 1.0, s);
-        let (mut b, mut b_rate, mut g, mut h) = (s, 1.0, s * s / 2.0, s * s * s / 6.0);
-        let mut idle = 0;
-        for n in 0..16 {
-            let n1 = f64::from(n + 1);
-            let next = (-c * n1 * latest - k * earlier) / ((n1 + 1.0) * n1);
-            (earlier, latest) = (latest, next);
-            let before = (b, b_rate, g, h);
-            b_rate += (n1 + 1.0) * next * power;
-            power *= s;
-            b += next * power;
-            g += next * power * s / (n1 + 2.0);
-            h += next * power * s * s / ((n1 + 2.0) * (n1 + 3.0));
-            // What is too small to count twice (without damping, every other term is nothing) will not count later.
-            idle = if before == (b, b_rate, g, h) { idle + 1 } else { 0 };
-            if idle == 2 {
+        // b = sum of u_n, u_n = a_n s^n, with u_0 = 0, u_1 = s, (n+2)(n+1) u_{n+2} = -c s (n+1) u_{n+1} - k s^2 u_n.
+        let (damps, pulls, enough) = (c * s, k * s * s, NEGLIGIBLE * s);
+        let (mut earlier, mut latest) = (0.0, s);
+        let (mut b, mut b_rate, mut g, mut h) = (0.0, 0.0, 0.0, 0.0);
+        for n in 0..TERMS {
+            let next = -(damps * latest + pulls * earlier * PER[n]) * PER[n + 1];
+            b += next;
+            b_rate += next * (n + 2) as f64;
+            g += next * PER[n + 2];
+            h += next * (PER[n + 2] * PER[n + 3]);
+            // Without damping, every other term is nothing.
+            if next.abs() + latest.abs() < enough {
                 break;
             }
+            (earlier, latest) = (latest, next);
         }
+        (b, b_rate, g, h) = (s + b, 1.0 + b_rate / s, s * (0.5 * s + g), s * s * (s / 6.0 + h));
         // a(s) = 1 - k g is the response to a starting displacement, a' = -k b.
         let mut a = 1.0 - k * g;
         for _ in 0..doublings {

@@ -2,9 +2,10 @@
 //! effect on the digits of another, and several at a time.
 
 use super::State;
-use super::constrain::{Constraints, Rate, Yield, Yielding, constrain};
+use super::constrain::{Constraints, MOST_ANSWERING, Rate, Yield, constrain};
 use super::state::at_start;
 use crate::assemble::Mobility;
+use crate::assemble::Square;
 use crate::joint::{End, Kind};
 use crate::rig::{Colliders, Drive, Rig};
 use crate::setup::{Parts, Tier};
@@ -50,9 +51,6 @@ pub struct Given<'a> {
     pub to: f64,
     pub h: f64,
 }
-
-/// Of more bodies than this, answers to contacts are more than they help: they grow with the square.
-const MOST_ANSWERING: usize = 64;
 
 /// Parts of a rig that only joints connect: which linkage each solid and each joint is of.
 fn connected(rig: &Rig) -> (Vec<Option<u32>>, Vec<Option<u32>>, usize) {
@@ -237,7 +235,7 @@ impl Linkages {
     }
 
     /// What pushes on each of some bodies of one linkage do to each, by the one pushed and the one moved.
-    pub fn couple(&mut self, k: u32, solids: &mut [u32], out: &mut [Yielding]) {
+    pub fn couple(&mut self, k: u32, solids: &mut [u32], out: &mut [Square]) {
         solids.iter_mut().for_each(|s| *s = self.of[*s as usize].map_or(0, |(_, n)| n));
         self.all[k as usize].constraints.couple(solids, out);
     }

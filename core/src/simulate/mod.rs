@@ -3,6 +3,7 @@
 mod ahead;
 mod air;
 mod balance;
+mod calm;
 mod carriers;
 mod cluster;
 mod constrain;

@@ -45,16 +45,43 @@ pub struct State {
     pub whole: Option<Box<State>>,
 }
 
+/// After so many steps that needed no more halving, one less is tried: at first, and at most.
+const PATIENCE: usize = 3;
+const MOST_PATIENCE: usize = 12;
+
 /// How often steps are halved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pace {
     /// At present.
     pub halvings: usize,
-    /// Steps since then that needed no more.
+    /// Steps since that changed that needed no more.
     pub clean: usize,
-    /// Even the shortest step did not do: joints contradict each other, or things are stuck in each other. Halving is not
-    /// tried again until it does.
-    pub fights: bool,
+    /// So many of these until one less is tried.
+    pub patience: usize,
+    /// It was for a bounce.
+    pub bounced: bool,
+    /// Even the shortest step did not do. Halving is not tried again for that until it does.
+    pub fights: Option<Fight>,
+}
+
+/// What no step is short enough for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fight {
+    /// Joints contradict each other.
+    Joints,
+    /// Things are stuck in each other.
+    Overlap,
+}
+
+impl Fight {
+    /// Whether this is why a step failed.
+    pub fn of(cause: Option<Cause>) -> Option<Fight> {
+        match cause? {
+            Cause::Joints(_) => Some(Fight::Joints),
+            Cause::Overlap(_) => Some(Fight::Overlap),
+            _ => None,
+        }
+    }
 }
 
 impl Pace {
@@ -67,8 +94,29 @@ impl Pace {
                 std::cmp::Ordering::Equal => a.clean.min(b.clean),
                 std::cmp::Ordering::Greater => a.clean,
             },
-            fights: a.fights || b.fights,
+            patience: a.patience.max(b.patience),
+            bounced: a.bounced || b.bounced,
+            fights: a.fights.or(b.fights),
         })
+    }
+
+    /// A step needed one more halving. What fails again soon after it was let go is left alone for longer, and so is what
+    /// bounces: it will again.
+    pub fn shorten(&mut self, from: usize) {
+        self.patience = match self.clean < 2 * MOST_PATIENCE {
+            _ if std::mem::take(&mut self.bounced) => MOST_PATIENCE,
+            true => (2 * self.patience).clamp(PATIENCE, MOST_PATIENCE),
+            false => PATIENCE,
+        };
+        (self.halvings, self.clean) = (from + 1, 0);
+    }
+
+    /// A step needed no more halving than `now`.
+    pub fn lengthen(&mut self, now: usize) {
+        self.clean = self.clean.saturating_add(1);
+        if now > 0 && self.clean >= self.patience {
+            (self.halvings, self.clean) = (now - 1, 0);
+        }
     }
 }
 

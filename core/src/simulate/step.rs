@@ -2,12 +2,13 @@
 
 use super::ahead::Span;
 use super::air::Surroundings;
+use super::calm::calm;
 use super::cluster::Cluster;
 use super::constrain::Yield;
 use super::lane::Lane;
 use super::linkage::Given;
 use super::release::{release_in_time, wake};
-use super::state::{Cause, Halved, MOST_HALVED, Pace};
+use super::state::{Cause, Fight, Halved, MOST_HALVED, Pace};
 use super::touch::{settle, touch};
 use super::{SolidState, State, TargetState, Workspace};
 use crate::actuator::{Pull, move_mass, turn_body};
@@ -58,21 +59,14 @@ pub fn step_cluster(rig: &Rig, state: &mut State, lane: &mut Lane, cluster: &Clu
     for part in 1..=parts {
         // Parts end where the same parts of other lengths do.
         let to = start + dt * f64::from(part) / f64::from(parts);
-        deepest = deepest.max(halve(rig, state, lane, cluster, to, (level, most), &mut pace.fights));
+        deepest = deepest.max(halve(rig, state, lane, cluster, to, (level, most), &mut pace));
     }
-    if deepest > level {
-        (pace.halvings, pace.clean) = (level + 1, 0);
-    } else if level > 0 {
-        pace.clean += 1;
-        if pace.clean >= CLEAN {
-            (pace.halvings, pace.clean) = (level - 1, 0);
-        }
+    match deepest > level {
+        true => pace.shorten(level),
+        false => pace.lengthen(level),
     }
     cluster.solids.iter().for_each(|s| state.pace[*s as usize] = pace);
 }
-
-/// After so many steps that needed no more halving, one less is tried.
-const CLEAN: usize = 12;
 
 /// A step to `to`, in halves where it must be; returns how often it was halved at most.
 fn halve(
@@ -82,25 +76,30 @@ fn halve(
     cluster: &Cluster<'_>,
     to: f64,
     (level, most): (usize, usize),
-    fights: &mut bool,
+    pace: &mut Pace,
 ) -> usize {
     let dt = to - state.time;
-    let last = level >= most || *fights;
+    let last = level >= most;
     let strikes = state.strikes.len();
-    let fails = step_awake(rig, state, lane, cluster, dt, last).err();
-    let Some(cause) = fails.filter(|_| !last) else {
+    let fails = step_awake(rig, state, lane, cluster, dt, last || pace.fights.is_some()).err();
+    let fight = Fight::of(fails);
+    let Some(cause) = fails.filter(|_| !last && (fight.is_none() || fight != pace.fights)) else {
         // The next moment may do without what was too quick in this one; what is stuck is stuck.
-        *fights = matches!(fails, Some(Cause::Joints(_) | Cause::Overlap(_)));
+        pace.fights = fight;
+        if fight.is_some() {
+            calm(rig, state, lane, cluster);
+        }
         return level;
     };
     lane.go_back(rig, state, cluster);
     state.strikes.truncate(strikes);
+    pace.bounced |= matches!(cause, Cause::Bounces(_));
     if state.halved.len() < MOST_HALVED {
         state.halved.push(Halved { time: state.time, length: dt, cause });
     }
     let middle = state.time + 0.5 * dt;
-    let first = halve(rig, state, lane, cluster, middle, (level + 1, most), fights);
-    first.max(halve(rig, state, lane, cluster, to, (level + 1, most), fights))
+    let first = halve(rig, state, lane, cluster, middle, (level + 1, most), pace);
+    first.max(halve(rig, state, lane, cluster, to, (level + 1, most), pace))
 }
 
 /// One step, taken again when it releases bodies by touching them; what failed, if it did.
@@ -169,7 +168,8 @@ fn step_once(
         for &k in cluster.linkages {
             let given = Given { drives: &lane.drives, yields: &lane.yields, from, to, h };
             if !lane.linkages.close(k, rig, state, given, whatever) {
-                fails = fails.or(Some(Cause::Joints(lane.linkages.all[k as usize].solids[0])));
+                // Worse than what else may have failed.
+                fails = Some(Cause::Joints(lane.linkages.all[k as usize].solids[0]));
                 if !whatever {
                     break;
                 }

@@ -58,17 +58,13 @@ pub(super) fn lanes(rows: usize) -> usize {
     [0, 1, 2, 4, 4, 8, 8][rows]
 }
 
-/// A pivot below this share of its block's largest diagonal entry has lost its digits; its row is left out.
+/// A pivot below this share of what it began with has lost its digits; its row is left out.
 const REGULARISATION: f64 = 1e-9;
 
-/// The least pivot of a diagonal block.
+/// The least pivots of a diagonal block.
 #[inline(always)]
-pub(super) fn least_pivot<const N: usize>(given: &Block) -> f64 {
-    let mut scale = 0.0_f64;
-    for r in 0..N {
-        scale = if given[r][r] > scale { given[r][r] } else { scale };
-    }
-    scale * REGULARISATION
+pub(super) fn least_pivots<const N: usize>(given: &Block) -> [f64; N] {
+    std::array::from_fn(|r| given[r][r] * REGULARISATION)
 }
 
 /// The leading rows and columns of a symmetric block, in lanes.
@@ -119,13 +115,13 @@ pub(super) fn subtract<const N: usize, const P: usize, const Q: usize>(
 
 /// `A = L D L^T` of a symmetric block in place: below its diagonal L, whose diagonal is one. Returns one over D.
 #[inline(always)]
-pub(super) fn pivot<const N: usize, const P: usize>(a: &mut [[f64; P]; N], least: f64) -> [f64; N] {
+pub(super) fn pivot<const N: usize, const P: usize>(a: &mut [[f64; P]; N], least: [f64; N]) -> [f64; N] {
     let mut per_pivot = [0.0; N];
     each!(c in 0, N => {
         let found = a[c][c];
         // A row that others say already bears nothing; rounding would have it bear without bounds, and them against it.
         // What is no number compares false and stays what it is, for all to see.
-        per_pivot[c] = if found <= least { 0.0 } else { 1.0 / found };
+        per_pivot[c] = if found <= least[c] { 0.0 } else { 1.0 / found };
         let below = a[c];
         let scaled = below.map(|v| v * per_pivot[c]);
         each!(k in c + 1, N => {

@@ -13,7 +13,7 @@
 #![allow(clippy::needless_range_loop)]
 
 use super::block::{
-    backward, by_rows, divide, forward, lanes, least_pivot, load, load_across, load_from, pivot, subtract,
+    backward, by_rows, divide, forward, lanes, least_pivots, load, load_across, load_from, pivot, subtract,
 };
 use super::matrix::{BlockMatrix, MOST};
 use super::order::minimum_degree;
@@ -199,7 +199,7 @@ impl BlockCholesky {
         let given = &matrix.diagonal[column.joint];
         let mut unit = load::<N, P>(given);
         subtract_terms::<N, P, P>(&mut unit, earlier, &self.terms[column.updates.0..column.updates.1]);
-        let per_pivot = pivot(&mut unit, least_pivot::<N>(given));
+        let per_pivot = pivot(&mut unit, least_pivots::<N>(given));
         values[..N].copy_from_slice(&per_pivot);
         values[P..][..N * P].copy_from_slice(unit.as_flattened());
         for block in &self.below[column.below.0..column.below.1] {

@@ -1,6 +1,6 @@
 //! The diagonal blocks of a matrix alone, factored: each joint as if it were the only one.
 
-use super::block::{Block, backward, by_rows, forward, least_pivot, load, pivot};
+use super::block::{Block, backward, by_rows, forward, least_pivots, load, pivot};
 use super::matrix::{BlockMatrix, MOST};
 
 /// `L D L^T` of every diagonal block, with rows left out as in the whole factorisation.
@@ -26,7 +26,7 @@ impl BlockJacobi {
         for (i, given) in matrix.diagonal.iter().enumerate() {
             by_rows!(self.rows[i], N, P => {
                 let mut a = load::<N, P>(given);
-                self.per_pivot[i][..N].copy_from_slice(&pivot(&mut a, least_pivot::<N>(given)));
+                self.per_pivot[i][..N].copy_from_slice(&pivot(&mut a, least_pivots::<N>(given)));
                 for (kept, made) in self.unit[i].iter_mut().zip(&a) {
                     kept[..N].copy_from_slice(&made[..N]);
                 }

@@ -123,5 +123,5 @@ const GOLDEN: [&str; 5] = [
     "stack 2a5252c2320d7767",
     "heap 7c8e9aced2c5192e",
     "chain 9f34bb93b29673ed",
-    "squash 57c850fac2439827",
+    "squash ca1e70cd4556d44e",
 ];

@@ -16,17 +16,15 @@
 // Rows and columns are the mathematics here; iterators would hide them.
 #![allow(clippy::needless_range_loop)]
 
+use super::closing::FAR_INSIDE;
 use super::{CLOSED, Constraints};
-use crate::assemble::Mobility;
+use crate::assemble::{Mobility, Square};
 use crate::dynamics::top;
 use crate::joint::{End, Kind, Measure, Rows};
 use crate::rig::{Drive, Rig};
 use crate::simulate::State;
-use crate::solve::{MOST, SIDES, Sides};
+use crate::solve::MOST;
 use glam::DVec3;
-
-/// What a push on one body does to another: velocity and spin per force and torque, column by column.
-pub type Yielding = [[f64; 6]; 6];
 
 /// Velocity and spin.
 pub type Rate = (DVec3, DVec3);
@@ -48,9 +46,6 @@ pub struct Answer {
     caught: Vec<bool>,
     /// Impulses of actuators at their utmost.
     spent: Vec<[f64; MOST]>,
-    /// Which joints solving for some bodies needs, and their right sides.
-    reach: Vec<bool>,
-    sides: Vec<Sides>,
 }
 
 impl Answer {
@@ -65,8 +60,6 @@ impl Answer {
             is_known: false,
             caught: vec![false; joints],
             spent: vec![[0.0; MOST]; joints],
-            reach: vec![false; joints],
-            sides: vec![[[0.0; SIDES]; MOST]; joints],
         }
     }
 }
@@ -137,13 +130,13 @@ impl Constraints {
 
     /// Velocities of all bodies with the rows there are.
     fn expect_rates(&mut self, rig: &Rig, to: f64, h: f64) {
-        self.structure.fill(&mut self.matrix, &self.rows, &self.mobility);
+        self.system.harden();
         self.answer.rates.copy_from_slice(&self.answer.alone);
         for (j, rows) in self.rows.iter().enumerate() {
             if self.answer.spent[j] == [0.0; MOST] {
                 continue;
             }
-            for (e, body) in self.structure.ends[j].iter().enumerate() {
+            for (e, body) in self.system.structure.ends[j].iter().enumerate() {
                 let Some(body) = *body else { continue };
                 let mut push = (DVec3::ZERO, DVec3::ZERO);
                 rows.push(e, &self.answer.spent[j], &mut push);
@@ -168,23 +161,22 @@ impl Constraints {
                     _ => {}
                 }
                 if hold.is_soft {
-                    let diagonal = &mut self.matrix.diagonal[j][r][r];
                     if self.answer.spent[j][r] != 0.0 {
-                        *diagonal *= 1e12;
+                        self.system.soften(j, r, f64::INFINITY);
                         wanted = 0.0;
                     } else {
                         let (give, aim) = self.softs[j][r].rate();
-                        *diagonal += give;
+                        self.system.soften(j, r, give);
                         wanted = aim - rates[r];
                     }
                 }
                 self.wanted[j][r] = wanted;
             }
         }
-        self.factor.prepare(&self.matrix);
-        self.factor.solve_anew(&self.matrix, &self.wanted, &mut self.change, || true);
+        self.system.prepare(&self.rows, &self.mobility);
+        self.system.solve(&self.wanted, &mut self.change, || true);
         self.forces.fill((DVec3::ZERO, DVec3::ZERO));
-        self.structure.spread(&self.rows, &self.change, &mut self.forces);
+        self.system.structure.spread(&self.rows, &self.change, &mut self.forces);
         for (i, rate) in self.answer.rates.iter_mut().enumerate() {
             yield_to(rate, &self.mobility[i], self.forces[i]);
         }
@@ -215,11 +207,14 @@ impl Constraints {
                     continue;
                 }
                 let [a, b] = &hold.start;
-                let rows = Rows::between(joint, a, b, &hold.to, Measure::Products);
                 let moving = joint.ends.map(|end| match end {
                     End::Solid(i) => self.answer.after[i],
                     _ => (DVec3::ZERO, DVec3::ZERO),
                 });
+                if hold.inside.least(a, b) > FAR_INSIDE * h * (moving[1].1 - moving[0].1).length() {
+                    continue;
+                }
+                let rows = Rows::between(joint, a, b, &hold.to, Measure::Products);
                 if rows.count > 0 && rows.error[0].min(0.0) + rows.rates(&moving)[0] * h > CLOSED * self.link
                 {
                     self.rows[j] = rows;
@@ -258,53 +253,8 @@ impl Constraints {
     }
 
     /// What pushes on each of `bodies` do to each: into `out`, by the one pushed and the one moved.
-    pub fn couple(&mut self, bodies: &[u32], out: &mut [Yielding]) {
-        let Some(factor) = self.factor.direct() else { return };
-        let Answer { reach, sides, .. } = &mut self.answer;
-        reach.fill(false);
-        let is_at = |j: usize, b: u32| self.structure.ends[j].contains(&Some(b as usize));
-        for j in 0..reach.len() {
-            reach[j] = self.rows[j].count > 0 && bodies.iter().any(|b| is_at(j, *b));
-        }
-        factor.mark_reach(reach);
-        for (n, &b) in bodies.iter().enumerate() {
-            for j in (0..reach.len()).filter(|j| reach[*j]) {
-                sides[j] = [[0.0; SIDES]; MOST];
-                if is_at(j, b) {
-                    pushed(
-                        &self.rows[j],
-                        &self.structure.ends[j],
-                        b,
-                        &self.mobility[b as usize],
-                        &mut sides[j],
-                    );
-                }
-            }
-            factor.solve_sides(sides, reach);
-            for (m, &c) in bodies.iter().enumerate() {
-                let mobility = &self.mobility[c as usize];
-                let mut block = [[0.0; 6]; 6];
-                for j in (0..reach.len()).filter(|j| reach[*j] && is_at(*j, c)) {
-                    let mut own = [[0.0; SIDES]; MOST];
-                    pushed(&self.rows[j], &self.structure.ends[j], c, mobility, &mut own);
-                    for r in 0..self.rows[j].count {
-                        for s in 0..6 {
-                            for k in 0..6 {
-                                block[s][k] -= own[r][k] * sides[j][r][s];
-                            }
-                        }
-                    }
-                }
-                if m == n {
-                    for k in 0..3 {
-                        block[k][k] += mobility.shift;
-                        let turn = mobility.turn.col(k);
-                        (0..3).for_each(|i| block[3 + k][3 + i] += turn[i]);
-                    }
-                }
-                out[n * bodies.len() + m] = block;
-            }
-        }
+    pub fn couple(&mut self, bodies: &[u32], out: &mut [Square]) {
+        self.system.couple(&self.rows, &self.mobility, bodies, out);
     }
 
     /// Finds what impulses on bodies do to all of them.
@@ -316,14 +266,14 @@ impl Constraints {
             self.answer.after[i] = (at.0 + more.0, at.1 + more.1);
         }
         for (j, rows) in self.rows.iter().enumerate() {
-            let moving =
-                self.structure.ends[j].map(|end| end.map_or((DVec3::ZERO, DVec3::ZERO), |i| self.forces[i]));
+            let moving = self.system.structure.ends[j]
+                .map(|end| end.map_or((DVec3::ZERO, DVec3::ZERO), |i| self.forces[i]));
             let rates = rows.rates(&moving);
             (0..rows.count).for_each(|r| self.wanted[j][r] = -rates[r]);
         }
-        self.factor.solve_anew(&self.matrix, &self.wanted, &mut self.change, || true);
+        self.system.solve(&self.wanted, &mut self.change, || true);
         self.forces.fill((DVec3::ZERO, DVec3::ZERO));
-        self.structure.spread(&self.rows, &self.change, &mut self.forces);
+        self.system.structure.spread(&self.rows, &self.change, &mut self.forces);
         for (i, rate) in self.answer.after.iter_mut().enumerate() {
             yield_to(rate, &self.mobility[i], self.forces[i]);
         }
@@ -344,19 +294,4 @@ impl Constraints {
 fn yield_to(rate: &mut Rate, mobility: &Mobility, push: Rate) {
     rate.0 += push.0 * mobility.shift;
     rate.1 += mobility.turn * push.1;
-}
-
-/// The rates of a joint's rows per force and torque on one of its bodies.
-#[inline(always)]
-fn pushed(rows: &Rows, ends: &[Option<usize>; 2], body: u32, mobility: &Mobility, sides: &mut Sides) {
-    for e in (0..2).filter(|e| ends[*e] == Some(body as usize)) {
-        for r in 0..rows.count {
-            let row = rows.row(e, r);
-            let (shift, turn) = (row.linear * mobility.shift, mobility.turn * row.angular);
-            for k in 0..3 {
-                sides[r][k] += shift[k];
-                sides[r][3 + k] += turn[k];
-            }
-        }
-    }
 }

@@ -31,6 +31,12 @@ const MOST_SLOW: usize = 5;
 /// A trend carries at most this far.
 const MOST_TREND: f64 = 2.0;
 
+/// What is this many times as far from the end of its range as bodies turn will not get there.
+pub(super) const FAR_INSIDE: f64 = 2.0;
+
+/// Ranges that are past their end by more than this after all changes were not kept.
+const FAR_PAST: f64 = 1e-3;
+
 /// How often ranges are let go or caught in one step.
 const MOST_CHANGES: usize = 12;
 
@@ -72,7 +78,7 @@ impl Constraints {
                     self.hold_levers(rig);
                     continue;
                 }
-                return true;
+                return changes < MOST_CHANGES || !self.catch_past(rig, FAR_PAST * self.link);
             }
             if !self.clock.next_round(false) {
                 return false;
@@ -115,7 +121,7 @@ impl Constraints {
         let (mut along, mut size) = ([0.0; 2], [0.0; 2]);
         if trend {
             for (j, (now, before)) in self.wanted.iter().zip(wanted.iter()).enumerate() {
-                for r in 0..self.matrix.rows[j] {
+                for r in 0..self.rows[j].count {
                     let (less, turns) = (now[r] - before[r], usize::from(r >= self.holds[j].translations));
                     along[turns] += now[r] * less;
                     size[turns] += less * less;
@@ -127,9 +133,9 @@ impl Constraints {
         let (along, size) = (sum(along), sum(size));
         let share = if size > 0.0 { (along / size).clamp(-MOST_TREND, MOST_TREND) } else { 0.0 };
         let clock = self.clock;
-        self.factor.solve_anew(&self.matrix, &self.wanted, &mut self.change, || clock.goes_on());
+        self.system.solve(&self.wanted, &mut self.change, || clock.goes_on());
         for (j, multipliers) in self.multipliers.iter_mut().enumerate() {
-            for r in 0..self.matrix.rows[j] {
+            for r in 0..self.rows[j].count {
                 let now = self.change[j][r];
                 // Without a trend, what is remembered may be of any step, and no number.
                 let by = if share == 0.0 { now } else { now - share * (step[j][r] + now - change[j][r]) };
@@ -147,7 +153,7 @@ impl Constraints {
     pub(super) fn follow(&mut self, pulls: bool) {
         self.begin_forces();
         if pulls {
-            self.structure.spread(&self.rows, &self.multipliers, &mut self.forces);
+            self.system.structure.spread(&self.rows, &self.multipliers, &mut self.forces);
         }
         for (mover, (force, torque)) in self.movers.iter_mut().zip(&self.forces) {
             mover.follow(*force, *torque);
@@ -203,7 +209,7 @@ impl Constraints {
             if self.steep {
                 let rows = &self.rows[j];
                 for e in 0..2 {
-                    let Some(body) = self.structure.ends[j][e] else { continue };
+                    let Some(body) = self.system.structure.ends[j][e] else { continue };
                     let force = rows.pull(e, &self.multipliers[j]);
                     // d (r x f) = (dc x r) x f = r (f . dc) - (r . f) dc
                     let r = hold.end[e].lever * late[e];
@@ -219,19 +225,19 @@ impl Constraints {
             mover.hold(&self.slopes[i], self.steep);
             self.mobility[i] = mover.mobility();
         }
-        self.structure.fill(&mut self.matrix, &self.rows, &self.mobility);
+        self.system.harden();
         for (j, _) in self.holds.iter().enumerate().filter(|(_, h)| h.is_soft && h.active) {
             for r in 0..self.rows[j].count {
-                self.matrix.diagonal[j][r][r] += self.softs[j][r].give();
+                self.system.soften(j, r, self.softs[j][r].give());
             }
         }
-        self.factor.prepare(&self.matrix);
+        self.system.prepare(&self.rows, &self.mobility);
     }
 
     /// How late in the step forces act on one end of a joint.
     #[inline(always)]
     fn late(&self, j: usize, e: usize) -> f64 {
-        match self.structure.ends[j][e] {
+        match self.system.structure.ends[j][e] {
             Some(body) => self.movers[body].late,
             None => 0.5,
         }
@@ -247,8 +253,17 @@ impl Constraints {
                 self.multipliers[j] = [0.0; MOST];
             } else if joint.kind.one_sided() {
                 // Where the bodies are heading decides.
+                if let [Some(a), Some(b)] = self.system.structure.ends[j] {
+                    let turns = [a, b].map(|body| self.movers[body].free().1.length());
+                    if hold.inside.least(&hold.start[0], &hold.start[1]) > FAR_INSIDE * (turns[0] + turns[1])
+                    {
+                        (hold.active, self.multipliers[j]) = (false, [0.0; MOST]);
+                        (hold.to.upper, hold.from.upper) = (None, None);
+                        continue;
+                    }
+                }
                 let frames = [hold.start[0], hold.start[1]];
-                let ahead: [Side; 2] = std::array::from_fn(|e| match self.structure.ends[j][e] {
+                let ahead: [Side; 2] = std::array::from_fn(|e| match self.system.structure.ends[j][e] {
                     None => hold.end[e],
                     Some(body) => {
                         let (shift, turn) = self.movers[body].free();
@@ -259,7 +274,7 @@ impl Constraints {
                     }
                 });
                 let rows = Rows::between(joint, &ahead[0], &ahead[1], &hold.to, Measure::Products);
-                hold.active = rows.error[0] > 0.0;
+                hold.active = rows.error[0] > hold.past;
                 let past = match joint.kind {
                     Kind::Distance { least, most } => {
                         let length = (ahead[1].point - ahead[0].point).length();
@@ -295,20 +310,25 @@ impl Constraints {
                     changed |= soft.spend(multiplier);
                 }
             }
-            if !hold.on || !joint.kind.one_sided() {
-                continue;
+            let ranges = hold.on && joint.kind.one_sided();
+            if ranges && hold.active && let_go && self.multipliers[j][0] > 0.0 {
+                (hold.active, self.multipliers[j]) = (false, [0.0; MOST]);
+                changed = true;
             }
-            if hold.active {
-                if let_go && self.multipliers[j][0] > 0.0 {
-                    (hold.active, self.multipliers[j]) = (false, [0.0; MOST]);
-                    changed = true;
-                }
-            } else {
-                let rows = Rows::between(joint, &hold.end[0], &hold.end[1], &hold.to, Measure::Products);
-                if rows.error[0] > CLOSED * self.link {
-                    hold.active = true;
-                    changed = true;
-                }
+        }
+        self.catch_past(rig, CLOSED * self.link) || changed
+    }
+
+    /// Catches ranges that are past their end by more than `more` rad or units; whether there were any.
+    pub(super) fn catch_past(&mut self, rig: &Rig, more: f64) -> bool {
+        let mut changed = false;
+        for (j, joint) in rig.joints.iter().enumerate().filter(|(_, joint)| joint.kind.one_sided()) {
+            let hold = &mut self.holds[j];
+            let [a, b] = &hold.end;
+            if hold.on && !hold.active && hold.inside.least(a, b) <= 0.0 {
+                let rows = Rows::between(joint, a, b, &hold.to, Measure::Products);
+                hold.active = rows.error[0] > hold.past + more;
+                changed |= hold.active;
             }
         }
         changed
@@ -321,7 +341,7 @@ impl Constraints {
             let l = &self.multipliers[j];
             let force = if hold.translations == 0 { 0.0 } else { l[0].abs().max(l[1].abs()).max(l[2].abs()) };
             (0..2).any(|e| {
-                self.structure.ends[j][e].is_some_and(|body| {
+                self.system.structure.ends[j][e].is_some_and(|body| {
                     force * hold.start[e].lever.length() * self.movers[body].swiftness() > STEEP
                 })
             })
@@ -338,7 +358,7 @@ impl Constraints {
                 continue;
             }
             let l = &self.multipliers[j];
-            let ends = self.structure.ends[j];
+            let ends = self.system.structure.ends[j];
             let late = [self.late(j, 0), self.late(j, 1)];
             if hold.point {
                 let force = DVec3::new(l[0], l[1], l[2]);
@@ -381,7 +401,7 @@ impl Constraints {
                 continue;
             }
             for e in 0..2 {
-                let Some(body) = self.structure.ends[j][e] else { continue };
+                let Some(body) = self.system.structure.ends[j][e] else { continue };
                 hold.arrive(e, self.movers[body].end_position, &self.axes[body]);
             }
         }
@@ -426,6 +446,7 @@ impl Constraints {
                 continue;
             }
             let (mut errors, count) = Rows::errors_between(joint, &hold.end[0], &hold.end[1], &hold.to);
+            errors[0] -= hold.past;
             if hold.is_soft {
                 for r in 0..count {
                     errors[r] = self.softs[j][r].residual(errors[r], self.multipliers[j][r]);
@@ -461,7 +482,7 @@ impl Constraints {
             let l = &self.multipliers[j];
             let force = DVec3::new(l[0], l[1], l[2]);
             for (e, sign) in [(0, -1.0), (1, 1.0)] {
-                if let Some(body) = self.structure.ends[j][e] {
+                if let Some(body) = self.system.structure.ends[j][e] {
                     self.stretches[body] += (sign * force.dot(hold.start[e].lever)).max(0.0);
                 }
             }

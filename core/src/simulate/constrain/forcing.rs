@@ -76,7 +76,7 @@ impl Constraints {
         }
         for (j, hold) in self.holds.iter_mut().enumerate() {
             for e in 0..2 {
-                if let Some(body) = self.structure.ends[j][e] {
+                if let Some(body) = self.system.structure.ends[j][e] {
                     hold.end[e] = hold.side(e, self.bodies[body].placement.position, &self.axes[body]);
                 }
             }

@@ -3,7 +3,7 @@
 // Rows and columns are the mathematics here; iterators would hide them.
 #![allow(clippy::needless_range_loop)]
 
-use super::Constraints;
+use super::{CLOSED, Constraints, System};
 use crate::assemble::Mobility;
 use crate::joint::Measure;
 use crate::rig::Rig;
@@ -33,11 +33,12 @@ impl Constraints {
     pub(super) fn solve_rates(&mut self, rig: &Rig) {
         if rig.solver.tier != Tier::Pairwise {
             // Velocities are settled whatever the time: what they leave open would be there in every step to come.
-            self.factor.solve_anew(&self.matrix, &self.wanted, &mut self.change, || true);
+            self.system.solve(&self.wanted, &mut self.change, || true);
             std::mem::swap(&mut self.wanted, &mut self.change);
             return;
         }
-        let Constraints { factor, matrix, wanted, change, product, best: (_, impulses), .. } = self;
+        let Constraints { system, wanted, change, product, best: (_, impulses), .. } = self;
+        let System { factor, matrix, .. } = system;
         let size = |all: &[[f64; MOST]], rows: &[usize]| -> f64 {
             all.iter().zip(rows).flat_map(|(b, n)| &b[..*n]).map(|v| v * v).sum::<f64>().sqrt()
         };
@@ -106,18 +107,32 @@ impl Constraints {
         self.residuals(rig);
     }
 
-    /// Closes joints whose bodies contacts have moved, without velocities. Springs and ends of ranges stay as they are.
+    /// Closes joints whose bodies contacts have moved, without velocities, and brings back what that moved past the end of
+    /// its range. Springs stay as they are.
     pub fn close_places(&mut self, rig: &Rig, state: &mut State) {
         self.follow_places(state);
         for _ in 0..CLOSINGS {
-            let (opening, angle) = self.residuals(rig);
-            if opening <= super::CLOSED * self.link && angle <= super::CLOSED {
+            self.catch_past(rig, CLOSED * self.link);
+            self.residuals(rig);
+            let (opening, angle) = self.firmly_open(rig);
+            if opening <= CLOSED * self.link && angle <= CLOSED {
                 return;
             }
             self.take_rows(rig, state);
             self.correct(rig, state);
         }
         self.residuals(rig);
+    }
+
+    /// How far joints are open that are no springs, nor ranges that are not past their end.
+    fn firmly_open(&self, rig: &Rig) -> (f64, f64) {
+        let mut worst = (0.0_f64, 0.0_f64);
+        for (j, open) in self.open.iter().enumerate() {
+            if !(rig.joints[j].kind.one_sided() && self.wanted[j][0] > 0.0) {
+                worst = (worst.0.max(open.0), worst.1.max(open.1));
+            }
+        }
+        worst
     }
 
     /// Moves bodies by what joints are open, but for springs and ranges that are not past their end.
@@ -144,14 +159,14 @@ impl Constraints {
             let b = &self.bodies[i];
             self.mobility[i] = Mobility::of(b.per_mass, s.orientation, b.per_inertia);
         }
-        self.structure.fill(&mut self.matrix, &self.rows, &self.mobility);
-        self.factor.prepare(&self.matrix);
+        self.system.harden();
+        self.system.prepare(&self.rows, &self.mobility);
     }
 
     /// Moves bodies by the multipliers in `wanted`, to first order, and the joints' frames with them.
     fn shift(&mut self, state: &mut State) {
         self.forces.fill((DVec3::ZERO, DVec3::ZERO));
-        self.structure.spread(&self.rows, &self.wanted, &mut self.forces);
+        self.system.structure.spread(&self.rows, &self.wanted, &mut self.forces);
         for (i, s) in state.solids.iter_mut().enumerate() {
             if self.jointed[i] && !s.fixed() {
                 let (push, twist) = self.forces[i];
@@ -172,7 +187,7 @@ impl Constraints {
         }
         for (j, hold) in self.holds.iter_mut().enumerate() {
             for e in 0..2 {
-                if let Some(body) = self.structure.ends[j][e] {
+                if let Some(body) = self.system.structure.ends[j][e] {
                     hold.end[e] = hold.side(e, state.solids[body].position, &self.axes[body]);
                 }
             }

@@ -8,27 +8,32 @@ mod answer;
 mod clock;
 mod closing;
 mod forcing;
+mod inside;
 mod limits;
 mod mover;
 mod pose;
 mod rates;
 mod soft;
+mod system;
 
-pub use answer::{Rate, Yielding};
+pub use answer::Rate;
 pub use clock::Clock;
 pub use mover::Yield;
 pub use pose::Pulled;
+pub use system::MOST_ANSWERING;
 
 use super::{SolidState, State};
-use crate::assemble::{Assembly, Body, Mobility, Structure};
-use crate::joint::{Aim, End, Joint, Kind, Rows, Side};
+use crate::assemble::{Assembly, Body, Mobility};
+use crate::joint::{Aim, End, Joint, Kind, Measure, Rows, Side};
 use crate::rig::{Drive, Rig};
 use crate::scene::Placement;
 use crate::setup::Timing;
-use crate::solve::{BlockMatrix, MOST, Solver};
+use crate::solve::MOST;
 use glam::{DMat3, DVec3};
+use inside::Inside;
 use mover::Mover;
 use soft::Soft;
+use system::System;
 
 /// Scratch for the joints of a rig.
 #[derive(Clone, Debug)]
@@ -37,9 +42,7 @@ pub struct Constraints {
     bodies: Vec<Body>,
     /// Where bodies came to on their own.
     free: Vec<Placement>,
-    structure: Structure,
-    matrix: BlockMatrix,
-    factor: Solver,
+    system: System,
     /// The time of a step that has only so much.
     pub clock: Clock,
     before: Vec<SolidState>,
@@ -130,6 +133,10 @@ struct Hold {
     frame: [DMat3; 2],
     /// A point firmly on a point and nothing else: most joints are, and need no axes.
     point: bool,
+    /// What tells of a range of angles that it is far from its ends.
+    inside: Inside,
+    /// How far it may still be past the end of its range after this step.
+    past: f64,
 }
 
 impl Hold {
@@ -141,6 +148,7 @@ impl Hold {
             is_soft: joint.spring.is_some() || matches!(joint.kind, Kind::Pose(_)),
             aims: !matches!(joint.kind, Kind::Directions(_)),
             changes: holds.on.is_some() || holds.most_force.is_finite() || holds.most_torque.is_finite(),
+            inside: Inside::of(joint.kind),
             ..Hold::default()
         };
         hold.frame_at(&joint.frames);
@@ -188,11 +196,10 @@ impl Constraints {
                 per_inertia: if s.simulate.orientation() { s.per_inertia } else { DVec3::ZERO },
             })
             .collect();
-        let structure = Structure::new(&rig.joints, solids);
-        let matrix = BlockMatrix::new(rig.joints.len(), structure.pairs.clone());
+        let system = System::new(&rig.joints, solids, rig.solver.method());
         let mut jointed = vec![false; solids];
         let (mut length, mut sizes, mut levers) = (0.0, 0.0, 0.0_f64);
-        for (joint, ends) in rig.joints.iter().zip(&structure.ends) {
+        for (joint, ends) in rig.joints.iter().zip(&system.structure.ends) {
             for (frame, body) in joint.frames.iter().zip(ends) {
                 if let Some(body) = *body {
                     jointed[body] = true;
@@ -209,10 +216,8 @@ impl Constraints {
             assembly: Assembly::with(rig.solver.method(), &rig.joints, solids),
             bodies,
             free: vec![Placement::IDENTITY; solids],
-            factor: Solver::new(rig.solver.method(), &matrix, &structure.ends),
             clock: Clock::new(rig.solver.budget),
-            matrix,
-            structure,
+            system,
             before: Vec::with_capacity(solids),
             movers: vec![Mover::default(); solids],
             mobility: vec![Mobility::NONE; solids],
@@ -399,6 +404,14 @@ impl Constraints {
                     }
                 }
             }
+            if joint.kind.one_sided() {
+                hold.past = 0.0;
+                let [a, b] = &hold.start;
+                if hold.on && !hold.is_soft && hold.inside.least(a, b) <= 0.0 {
+                    let error = Rows::between(joint, a, b, &Aim::default(), Measure::Products).error[0];
+                    hold.past = (error - CLOSED * self.link).max(0.0) * libm::exp(-(to - from) / PUT_RIGHT_S);
+                }
+            }
             if hold.aims {
                 hold.from = aim(rig, joint, state, from, false);
                 hold.to = aim(rig, joint, state, to, true);
@@ -452,6 +465,9 @@ impl Constraints {
         }
     }
 }
+
+/// What a blow bends past the end of its range is put right in about so long (s): at once would be another blow.
+const PUT_RIGHT_S: f64 = 0.04;
 
 /// A body that joints pull at swings to and fro within a step when `h^2 f r / I` is beyond this...
 const SWINGS: f64 = 2.0;

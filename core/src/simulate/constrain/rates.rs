@@ -57,7 +57,7 @@ impl Constraints {
             self.solve_rates(rig);
         }
         self.forces.fill((DVec3::ZERO, DVec3::ZERO));
-        self.structure.spread(&self.rows, &self.wanted, &mut self.forces);
+        self.system.structure.spread(&self.rows, &self.wanted, &mut self.forces);
         for (i, s) in state.solids.iter_mut().enumerate() {
             if !self.jointed[i] || s.fixed() {
                 continue;
@@ -79,7 +79,7 @@ impl Constraints {
     /// Matrix, factor and rates of the rows there are.
     #[inline(always)]
     fn prepare_rates(&mut self, rig: &Rig, state: &State, to: f64, h: f64) {
-        self.structure.fill(&mut self.matrix, &self.rows, &self.mobility);
+        self.system.harden();
         // Velocity and spin of the bodies, where forces will be.
         for (i, s) in state.solids.iter().enumerate() {
             // What nothing turns has no mobility, and turns all the same.
@@ -113,21 +113,20 @@ impl Constraints {
                     _ => -rate,
                 };
                 if hold.is_soft {
-                    let diagonal = &mut self.matrix.diagonal[j][r][r];
                     if self.softs[j][r].is_spent() {
-                        *diagonal *= 1e12;
+                        self.system.soften(j, r, f64::INFINITY);
                         self.wanted[j][r] = 0.0;
                     } else {
                         // Beyond what it pulled throughout the step, which bodies with an actuator have given way to
                         // by that much less.
                         let (give, aim) = self.softs[j][r].rate();
-                        *diagonal += give;
+                        self.system.soften(j, r, give);
                         self.wanted[j][r] = aim - rate - give * self.multipliers[j][r] * h;
                     }
                 }
             }
         }
-        self.factor.prepare(&self.matrix);
+        self.system.prepare(&self.rows, &self.mobility);
     }
 
     /// Lets go of joints that bear more than they can: all parts of a joint of the set-up together.

@@ -85,10 +85,10 @@ impl Soft {
         1.0 / self.hold
     }
 
-    /// The compliance y; nothing moves what pulls its utmost.
+    /// The compliance y; what pulls its utmost bears nothing more.
     #[inline]
     pub fn give(&self) -> f64 {
-        if self.spent { 1e12 * self.shift } else { self.shift * (1.0 - self.hold) / self.hold }
+        if self.spent { f64::INFINITY } else { self.shift * (1.0 - self.hold) / self.hold }
     }
 
     /// The same for velocities, and what the row's rate is to be.
@@ -145,10 +145,13 @@ impl Constraints {
             }
             let hold = &self.holds[j];
             let [a, b] = &hold.start;
-            let rows = Rows::between(joint, a, b, &hold.from, Measure::Products);
+            // They are made anew before they are used.
+            let rows = &mut self.rows[j];
+            rows.set(joint, a, b, &hold.from, Measure::Products);
             // What it is held to moves, and so do ends that follow keys: both change the error by themselves.
             let (aimed, _) = Rows::errors_between(joint, a, b, &hold.to);
-            let later = match self.structure.ends[j] {
+            let ends = self.system.structure.ends[j];
+            let later = match ends {
                 [Some(_), Some(_)] => aimed,
                 ends => {
                     let sides: [&Side; 2] = std::array::from_fn(|e| match ends[e] {
@@ -158,6 +161,14 @@ impl Constraints {
                     Rows::errors_between(joint, sides[0], sides[1], &hold.to).0
                 }
             };
+            // Of either body: what it yields, how it moves now, and where it goes without joints.
+            let moving = ends.map(|end| {
+                let body = end?;
+                let (s, m) = (&self.before[body], &self.bodies[body]);
+                let spin = top::angular_velocity(s.orientation, s.momentum, rig.solids[body].per_inertia);
+                let mobility = Mobility::along(m.per_mass, &self.axes[body], m.per_inertia);
+                Some((mobility, (s.velocity, spin), self.movers[body].free()))
+            });
             let translations = joint.kind.translations();
             let mut soft = [Soft::default(); MOST];
             let mut alone = [0.0; MOST];
@@ -167,16 +178,11 @@ impl Constraints {
                 let mut free = rows.error[r] - carried * h;
                 let mut rate = -carried;
                 let mut yielding = 0.0;
-                for e in 0..2 {
+                for (e, moving) in moving.iter().enumerate() {
+                    let Some((mobility, (velocity, spin), (shift, turn))) = moving else { continue };
                     let row = &rows.row(e, r);
-                    let Some(body) = self.structure.ends[j][e] else { continue };
-                    let (shift, turn) = self.movers[body].free();
-                    free += row.rate(shift, turn);
-                    let s = &self.before[body];
-                    let spin = top::angular_velocity(s.orientation, s.momentum, rig.solids[body].per_inertia);
-                    rate += row.rate(s.velocity, spin);
-                    let m = &self.bodies[body];
-                    let mobility = Mobility::of(m.per_mass, s.orientation, m.per_inertia);
+                    free += row.rate(*shift, *turn);
+                    rate += row.rate(*velocity, *spin);
                     yielding += row.rate(row.linear * mobility.shift, mobility.turn * row.angular);
                 }
                 let mut ahead = 0.0;

@@ -2,7 +2,7 @@
 
 use super::body::Twist;
 use super::row::{Couple, Group, Moved, Row};
-use crate::simulate::constrain::Yielding;
+use crate::assemble::Square;
 use crate::simulate::linkage::Linkages;
 use glam::DVec3;
 
@@ -14,7 +14,7 @@ pub struct Coupling {
     /// Bodies of the island, linkage by linkage.
     members: Vec<u32>,
     /// What a push on one does to another, linkage by linkage, by the one pushed.
-    blocks: Vec<Yielding>,
+    blocks: Vec<Square>,
     /// Linkage and number in the island of those that have joints; the solids of one linkage.
     found: Vec<(u32, u32)>,
     solids: Vec<u32>,
@@ -41,7 +41,7 @@ fn six(force: DVec3, torque: DVec3) -> Six {
 
 /// What a push does: added to a motion.
 #[inline(always)]
-fn answer(block: &Yielding, push: &Six, moved: &mut Twist) {
+fn answer(block: &Square, push: &Six, moved: &mut Twist) {
     let mut sum = [0.0; 6];
     for (column, by) in block.iter().zip(push) {
         for (sum, column) in sum.iter_mut().zip(column) {
@@ -109,7 +109,7 @@ impl Coupling {
     }
 
     #[inline(always)]
-    fn block(&self, pushed: Link, moved: u32) -> &Yielding {
+    fn block(&self, pushed: Link, moved: u32) -> &Square {
         &self.blocks[(pushed.base + pushed.at * pushed.count + moved) as usize]
     }
 

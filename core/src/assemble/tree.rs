@@ -1,0 +1,564 @@
+//! Joints of bodies that hang on each other like a tree, solved body by body.
+//!
+//! Where several joints lie side by side between the same two bodies, as the ball, the muscle and the ends of the range of a
+//! limb do, a matrix with a block per joint couples every one of them with all those of the neighbours. A tree needs none
+//! of that: what hangs on a body is, for the rest, one answer of six by six (Featherstone 1983, with forces along rows
+//! instead of joint coordinates, so that rows may be soft and come and go). With `J` the rows between body i and its
+//! parent p, y their compliance, q their forces, b what is wanted:
+//!
+//! ```text
+//!     J_i v_i + J_p v_p + y q = b,    v_i = W'_i (J_i^T q + g_i),    S = J_i W'_i J_i^T + y = L D L^T
+//!     p feels  g_p += G^T t,  K_p += G^T D^-1 G,    t = (L D)^-1 (b - J_i W'_i g_i),  G = L^-1 J_p,    W'_p = (W_p^-1 + K_p)^-1
+//! ```
+//!
+//! from the leaves to the root, and back: `q = L^-T (t - D^-1 G v_p)`. A push somewhere else than below i reaches it through its
+//! parent alone, `v_i = F_i v_p` with `F_i = -(L^-1 J_i W'_i)^T D^-1 G`: so answers of far apart bodies are products along the way
+//! (Wensing, Featherstone and Orin 2012).
+
+// Rows and columns are the mathematics here; iterators would hide them.
+#![allow(clippy::needless_range_loop)]
+
+use super::{Mobility, Structure};
+use crate::joint::{Row, Rows, SIGNS};
+use crate::solve::MOST;
+use glam::{DMat3, DVec3};
+use pulp::{Arch, Simd, WithSimd};
+
+/// Force and torque, or velocity and spin.
+type Six = [f64; 6];
+/// Six of these, row by row.
+pub type Square = [Six; 6];
+
+/// Rows between two bodies: a ball, a muscle, and both ends of what a limb can do.
+const MOST_ROWS: usize = 8;
+
+/// A pivot below this share of what it began with has lost its digits; its row bears nothing, those that say the same do.
+const REGULARISATION: f64 = 1e-9;
+
+/// Chooses code by the number of rows; nothing is done for none.
+macro_rules! by_count {
+    ($count:expr, $m:ident => $body:expr) => {
+        match $count {
+            0 => {}
+            1 => by_count!(@ $m 1, $body),
+            2 => by_count!(@ $m 2, $body),
+            3 => by_count!(@ $m 3, $body),
+            4 => by_count!(@ $m 4, $body),
+            5 => by_count!(@ $m 5, $body),
+            6 => by_count!(@ $m 6, $body),
+            7 => by_count!(@ $m 7, $body),
+            _ => by_count!(@ $m 8, $body),
+        }
+    };
+    (@ $m:ident $n:literal, $body:expr) => {{
+        const $m: usize = $n;
+        $body
+    }};
+}
+/// Bodies that hang on each other. Solving allocates nothing.
+#[derive(Clone, Debug)]
+pub struct Tree {
+    /// Parents before children.
+    nodes: Vec<Node>,
+    /// Joints between a body and its parent, node by node, and which of their ends the body is.
+    joints: Vec<(u32, u8)>,
+    /// Joints that are no part of the tree: they close loops, or hold others than the root to something that moves by itself.
+    strays: Vec<u32>,
+    node_of: Vec<u32>,
+    links: Vec<Link>,
+    /// Which nodes lie between the root and some bodies, in order; and the answers of all these to each.
+    reached: Vec<u32>,
+    place: Vec<u32>,
+    answers: Vec<Square>,
+}
+
+#[derive(Clone, Debug)]
+struct Node {
+    body: usize,
+    parent: Option<usize>,
+    joints: (usize, usize),
+}
+
+/// A body and what ties it to its parent, in numbers.
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    count: usize,
+    /// Which row of which joint each is.
+    of: [(u32, u32); MOST_ROWS],
+    /// J_i, J_i W', and L^-1 J_p.
+    own: [Six; MOST_ROWS],
+    yields_along: [Six; MOST_ROWS],
+    tied: [Six; MOST_ROWS],
+    /// L below its diagonal, column by column, and one over D.
+    lower: [[f64; MOST_ROWS]; MOST_ROWS],
+    per_pivot: [f64; MOST_ROWS],
+    /// W' and K.
+    yields: Square,
+    holds: Square,
+    /// g, t and v.
+    pushed: Six,
+    left: [f64; MOST_ROWS],
+    moved: Six,
+}
+
+impl Default for Link {
+    fn default() -> Link {
+        Link {
+            count: 0,
+            of: [(0, 0); MOST_ROWS],
+            own: [[0.0; 6]; MOST_ROWS],
+            yields_along: [[0.0; 6]; MOST_ROWS],
+            tied: [[0.0; 6]; MOST_ROWS],
+            lower: [[0.0; MOST_ROWS]; MOST_ROWS],
+            per_pivot: [0.0; MOST_ROWS],
+            yields: [[0.0; 6]; 6],
+            holds: [[0.0; 6]; 6],
+            pushed: [0.0; 6],
+            left: [0.0; MOST_ROWS],
+            moved: [0.0; 6],
+        }
+    }
+}
+
+impl Tree {
+    /// Of joints between so many bodies, if several lie side by side: without these, blocks of joints are smaller than those
+    /// of bodies. With room for the answers of all to each if there are at most `answering`.
+    pub fn new(structure: &Structure, bodies: usize, answering: usize) -> Option<Tree> {
+        let ends = &structure.ends;
+        let mut at = vec![Vec::new(); bodies];
+        for (j, [a, b]) in ends.iter().enumerate() {
+            for (e, body) in [a, b].into_iter().enumerate() {
+                if let Some(body) = *body {
+                    at[body].push((j, e));
+                }
+            }
+        }
+        let mut joints = Vec::new();
+        let mut nodes: Vec<Node> = Vec::new();
+        let mut node_of = vec![u32::MAX; bodies];
+        let is_held = |body: usize| at[body].iter().any(|(j, e)| ends[*j][1 - e].is_none());
+        let side_by_side =
+            |a: usize, b: usize| at[a].iter().filter(|(j, e)| ends[*j][1 - e] == Some(b)).count();
+        // What is held by something that moves by itself is a root; then the first of what is left.
+        let roots = (0..bodies).filter(|b| is_held(*b)).chain(0..bodies);
+        for root in roots.filter(|b| !at[*b].is_empty()) {
+            if node_of[root] != u32::MAX {
+                continue;
+            }
+            let first = nodes.len();
+            node_of[root] = first as u32;
+            nodes.push(Node { body: root, parent: None, joints: (0, 0) });
+            // Whom most joints tie comes first: a single one may be a hand that lets go again.
+            while let Some((_, parent, body)) = (first..nodes.len())
+                .flat_map(|n| at[nodes[n].body].iter().map(move |(j, e)| (n, ends[*j][1 - e])))
+                .filter_map(|(n, end)| end.map(|body| (n, body)))
+                .filter(|(_, body)| node_of[*body] == u32::MAX)
+                .map(|(n, body)| (side_by_side(nodes[n].body, body), n, body))
+                .max_by_key(|(count, n, body)| (*count, std::cmp::Reverse((*n, *body))))
+            {
+                node_of[body] = nodes.len() as u32;
+                nodes.push(Node { body, parent: Some(parent), joints: (0, 0) });
+            }
+        }
+        for n in 0..nodes.len() {
+            let first = joints.len();
+            let over = nodes[n].parent.map(|p| nodes[p].body);
+            for &(j, e) in at[nodes[n].body].iter().filter(|(j, e)| ends[*j][1 - e] == over) {
+                joints.push((j as u32, e as u8));
+            }
+            nodes[n].joints = (first, joints.len());
+        }
+        let mut in_tree = vec![false; ends.len()];
+        joints.iter().for_each(|(j, _)| in_tree[*j as usize] = true);
+        let ties = nodes.iter().filter(|n| n.joints.0 < n.joints.1).count();
+        if joints.len() <= ties {
+            return None;
+        }
+        let strays = (0..ends.len()).filter(|j| !in_tree[*j]).map(|j| j as u32).collect();
+        let count = nodes.len();
+        let answers = if count <= answering { count * (count + 1) / 2 } else { 0 };
+        Some(Tree {
+            links: vec![Link::default(); count],
+            reached: Vec::with_capacity(count),
+            place: vec![u32::MAX; count],
+            answers: vec![[[0.0; 6]; 6]; answers],
+            nodes,
+            joints,
+            strays,
+            node_of,
+        })
+    }
+
+    /// Takes the rows of all joints, what bodies yield and what rows give (all of it: the row bears nothing). Whether it can
+    /// solve them: that needs a tree, and bodies that move every way but for the root.
+    pub fn prepare(&mut self, rows: &[Rows], mobility: &[Mobility], gives: &[[f64; MOST]]) -> bool {
+        if self.strays.iter().any(|j| rows[*j as usize].count > 0) {
+            return false;
+        }
+        Arch::new().dispatch(Preparing(self, rows, mobility, gives))
+    }
+
+    /// Solves for the forces along the rows that bring about what is wanted.
+    pub fn solve(&mut self, wanted: &[[f64; MOST]], forces: &mut [[f64; MOST]]) {
+        Arch::new().dispatch(Solving(self, wanted, forces));
+    }
+
+    /// What pushes on each of `bodies` do to each: into `out`, by the one pushed and the one moved.
+    pub fn couple(&mut self, bodies: &[u32], out: &mut [Square]) {
+        Arch::new().dispatch(Coupling(self, bodies, out));
+    }
+
+    #[inline(always)]
+    fn take(&mut self, rows: &[Rows], mobility: &[Mobility], gives: &[[f64; MOST]]) -> bool {
+        self.links.iter_mut().for_each(|l| l.holds = [[0.0; 6]; 6]);
+        for (n, &Node { body, parent, joints }) in self.nodes.iter().enumerate().rev() {
+            let (above, below) = self.links.split_at_mut(n);
+            let link = &mut below[0];
+            let Mobility { shift, turn } = &mobility[body];
+            if *shift > 0.0 && *turn != DMat3::ZERO {
+                link.yield_with(*shift, turn);
+            } else if *shift == 0.0 && *turn == DMat3::ZERO && parent.is_none() {
+                link.yields = [[0.0; 6]; 6];
+            } else {
+                return false;
+            }
+            let mut give = [0.0; MOST_ROWS];
+            link.count = 0;
+            for &(j, e) in &self.joints[joints.0..joints.1] {
+                let own = &rows[j as usize];
+                if link.count + own.count > MOST_ROWS {
+                    return false;
+                }
+                link.add((j, own), e as usize, &gives[j as usize], &mut give);
+            }
+            let holds = parent.map(|p| &mut above[p].holds);
+            by_count!(link.count, M => link.factor::<M>(&give, holds));
+        }
+        true
+    }
+
+    #[inline(always)]
+    fn solve_rows(&mut self, wanted: &[[f64; MOST]], forces: &mut [[f64; MOST]]) {
+        for &(j, _) in &self.joints {
+            forces[j as usize] = [0.0; MOST];
+        }
+        self.links.iter_mut().for_each(|l| l.pushed = [0.0; 6]);
+        for (n, node) in self.nodes.iter().enumerate().rev() {
+            let (above, below) = self.links.split_at_mut(n);
+            let (link, pushed) = (&mut below[0], node.parent.map(|p| &mut above[p].pushed));
+            link.moved = times(&link.yields, &link.pushed);
+            by_count!(link.count, M => link.down::<M>(wanted, pushed));
+        }
+        for (n, node) in self.nodes.iter().enumerate() {
+            let (above, below) = self.links.split_at_mut(n);
+            let (link, moved) = (&mut below[0], node.parent.map(|p| &above[p].moved));
+            by_count!(link.count, M => link.up::<M>(moved, forces));
+        }
+    }
+
+    #[inline(always)]
+    fn couple_all(&mut self, bodies: &[u32], out: &mut [Square]) {
+        self.place.fill(u32::MAX);
+        for &b in bodies {
+            let mut at = Some(self.node_of[b as usize] as usize);
+            while let Some(n) = at.filter(|n| self.place[*n] == u32::MAX) {
+                self.place[n] = 0;
+                at = self.nodes[n].parent;
+            }
+        }
+        self.reached.clear();
+        for n in (0..self.nodes.len()).filter(|n| self.place[*n] == 0) {
+            self.reached.push(n as u32);
+        }
+        for (i, &n) in self.reached.iter().enumerate() {
+            self.place[n as usize] = i as u32;
+        }
+        let index = |i: usize, j: usize| i * (i + 1) / 2 + j;
+        for i in 0..self.reached.len() {
+            let n = self.reached[i] as usize;
+            let link = &self.links[n];
+            let (mut passes, mut alone) = ([[0.0; 6]; 6], link.yields);
+            by_count!(link.count, M => link.pass::<M>(&mut passes, &mut alone));
+            let (before, own) = self.answers.split_at_mut(index(i, 0));
+            own[i] = alone;
+            let Some(p) = self.nodes[n].parent.map(|p| self.place[p] as usize) else {
+                own[..i].fill([[0.0; 6]; 6]); // of another tree
+                continue;
+            };
+            for j in 0..i {
+                own[j] = match j <= p {
+                    true => product(&passes, &before[index(p, j)]),
+                    false => product(&passes, &transposed(&before[index(j, p)])),
+                };
+            }
+            let through = own[p];
+            for r in 0..6 {
+                for c in 0..6 {
+                    own[i][r][c] += dot(&through[r], &passes[c]);
+                }
+            }
+        }
+        for (a, &pushed) in bodies.iter().enumerate() {
+            let i = self.place[self.node_of[pushed as usize] as usize] as usize;
+            for (b, &moved) in bodies.iter().enumerate() {
+                let j = self.place[self.node_of[moved as usize] as usize] as usize;
+                out[a * bodies.len() + b] = match j <= i {
+                    true => self.answers[index(i, j)],
+                    false => transposed(&self.answers[index(j, i)]),
+                };
+            }
+        }
+    }
+}
+
+impl Link {
+    /// What it yields with all that hangs on it.
+    #[inline(always)]
+    fn yield_with(&mut self, shift: f64, turn: &DMat3) {
+        if self.holds == [[0.0; 6]; 6] {
+            self.yields = [[0.0; 6]; 6];
+            for k in 0..3 {
+                self.yields[k][k] = shift;
+                (0..3).for_each(|i| self.yields[3 + k][3 + i] = turn.col(k)[i]);
+            }
+            return;
+        }
+        let block = |r: usize, c: usize| {
+            let column = |k: usize| DVec3::new(self.holds[k][c], self.holds[k][c + 1], self.holds[k][c + 2]);
+            DMat3::from_cols(column(r), column(r + 1), column(r + 2))
+        };
+        // (a b; b^T c)^-1 with c' what is left of c without a. Columns are rows here.
+        let a = (block(0, 0) + DMat3::from_diagonal(DVec3::splat(1.0 / shift))).inverse();
+        let b = block(3, 0);
+        let reduced = a * b;
+        let c = (block(3, 3) + turn.inverse() - b.transpose() * reduced).inverse();
+        let across = reduced * c;
+        let a = a + across * reduced.transpose();
+        for k in 0..3 {
+            let (from, to, low) = (a.col(k), across.transpose().col(k), c.col(k));
+            let low_left = across.col(k);
+            self.yields[k] = [from.x, from.y, from.z, -to.x, -to.y, -to.z];
+            self.yields[3 + k] = [-low_left.x, -low_left.y, -low_left.z, low.x, low.y, low.z];
+        }
+    }
+
+    /// Adds the rows of a joint whose end `e` it is.
+    #[inline(always)]
+    fn add(&mut self, (j, rows): (u32, &Rows), e: usize, gives: &[f64; MOST], give: &mut [f64; MOST_ROWS]) {
+        let mut first = 0;
+        if rows.point && gives[..3] == [0.0; 3] {
+            let (own, tied) = (rows.levers[e], rows.levers[1 - e]);
+            for (sixes, lever, sign) in [(&mut self.own, own, SIGNS[e]), (&mut self.tied, tied, SIGNS[1 - e])]
+            {
+                let [x, y, z]: &mut [Six; 3] =
+                    (&mut sixes[self.count..self.count + 3]).try_into().expect("three rows");
+                *x = [sign, 0.0, 0.0, 0.0, lever.z, -lever.y];
+                *y = [0.0, sign, 0.0, -lever.z, 0.0, lever.x];
+                *z = [0.0, 0.0, sign, lever.y, -lever.x, 0.0];
+            }
+            for r in 0..3 {
+                (self.of[self.count + r], give[self.count + r]) = ((j, r as u32), 0.0);
+            }
+            self.count += 3;
+            first = 3;
+        }
+        for r in first..rows.count {
+            if gives[r] == f64::INFINITY {
+                continue;
+            }
+            let at = self.count;
+            self.of[at] = (j, r as u32);
+            self.own[at] = six(rows.row(e, r));
+            self.tied[at] = six(rows.row(1 - e, r));
+            give[at] = gives[r];
+            self.count += 1;
+        }
+    }
+
+    /// Factors what its rows yield, and has its parent bear them.
+    #[inline(always)]
+    fn factor<const M: usize>(&mut self, give: &[f64; MOST_ROWS], holds: Option<&mut Square>) {
+        let mut left = [[0.0; M]; M];
+        for r in 0..M {
+            self.yields_along[r] = times(&self.yields, &self.own[r]);
+            for c in 0..=r {
+                left[r][c] = dot(&self.yields_along[r], &self.own[c]);
+            }
+            left[r][r] += give[r];
+        }
+        let first: [f64; M] = std::array::from_fn(|r| left[r][r]);
+        for c in 0..M {
+            // What is no number compares false and stays what it is, for all to see.
+            let per = if left[c][c] <= REGULARISATION * first[c] { 0.0 } else { 1.0 / left[c][c] };
+            self.per_pivot[c] = per;
+            for r in c + 1..M {
+                let by = left[r][c] * per;
+                for k in c + 1..=r {
+                    left[r][k] -= by * left[k][c];
+                }
+                self.lower[c][r] = by;
+            }
+        }
+        let Some(holds) = holds else { return };
+        for c in 0..M {
+            let done = self.tied[c];
+            for r in c + 1..M {
+                let by = self.lower[c][r];
+                (0..6).for_each(|i| self.tied[r][i] -= by * done[i]);
+            }
+        }
+        for r in 0..6 {
+            let mut row = holds[r];
+            for c in 0..M {
+                let by = self.tied[c][r] * self.per_pivot[c];
+                (0..6).for_each(|i| row[i] += by * self.tied[c][i]);
+            }
+            holds[r] = row;
+        }
+    }
+
+    /// From the leaves: what is left of what is wanted, and what its parent feels of that.
+    #[inline(always)]
+    fn down<const M: usize>(&mut self, wanted: &[[f64; MOST]], pushed: Option<&mut Six>) {
+        let mut left: [f64; M] = std::array::from_fn(|r| {
+            let (j, of) = self.of[r];
+            wanted[j as usize][of as usize] - dot(&self.own[r], &self.moved)
+        });
+        for c in 0..M {
+            for r in c + 1..M {
+                left[r] -= self.lower[c][r] * left[c];
+            }
+        }
+        for r in 0..M {
+            self.left[r] = left[r] * self.per_pivot[r];
+        }
+        if let Some(pushed) = pushed {
+            for r in 0..M {
+                (0..6).for_each(|k| pushed[k] += self.tied[r][k] * self.left[r]);
+            }
+        }
+    }
+
+    /// From the root: forces along its rows, and how it moves.
+    #[inline(always)]
+    fn up<const M: usize>(&mut self, moved: Option<&Six>, forces: &mut [[f64; MOST]]) {
+        let mut q: [f64; M] = std::array::from_fn(|r| self.left[r]);
+        if let Some(moved) = moved {
+            for r in 0..M {
+                q[r] -= dot(&self.tied[r], moved) * self.per_pivot[r];
+            }
+        }
+        for r in (0..M).rev() {
+            for k in r + 1..M {
+                q[r] -= self.lower[r][k] * q[k];
+            }
+            let (j, of) = self.of[r];
+            forces[j as usize][of as usize] = q[r];
+        }
+        for r in 0..M {
+            (0..6).for_each(|k| self.moved[k] += self.yields_along[r][k] * q[r]);
+        }
+    }
+
+    /// How it moves with its parent, and what a push on it does if the parent does not move.
+    #[inline(always)]
+    fn pass<const M: usize>(&self, passes: &mut Square, alone: &mut Square) {
+        let mut along: [Six; M] = std::array::from_fn(|r| self.yields_along[r]);
+        for c in 0..M {
+            for r in c + 1..M {
+                let by = self.lower[c][r];
+                (0..6).for_each(|i| along[r][i] -= by * along[c][i]);
+            }
+        }
+        for c in 0..M {
+            for r in 0..6 {
+                let by = along[c][r] * self.per_pivot[c];
+                for i in 0..6 {
+                    passes[r][i] -= by * self.tied[c][i];
+                    alone[r][i] -= by * along[c][i];
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn six(row: Row) -> Six {
+    let (l, a) = (row.linear, row.angular);
+    [l.x, l.y, l.z, a.x, a.y, a.z]
+}
+
+#[inline(always)]
+fn dot(a: &Six, b: &Six) -> f64 {
+    (a[0] * b[0] + a[1] * b[1] + a[2] * b[2]) + (a[3] * b[3] + a[4] * b[4] + a[5] * b[5])
+}
+
+/// A symmetric matrix times a vector.
+#[inline(always)]
+fn times(m: &Square, v: &Six) -> Six {
+    let mut sum = [0.0; 6];
+    for k in 0..6 {
+        // Half of a row is nothing: points do not turn, and turns do not move.
+        if v[k] != 0.0 {
+            (0..6).for_each(|i| sum[i] += m[k][i] * v[k]);
+        }
+    }
+    sum
+}
+
+#[inline(always)]
+fn product(a: &Square, b: &Square) -> Square {
+    let mut all = [[0.0; 6]; 6];
+    for r in 0..6 {
+        for k in 0..6 {
+            (0..6).for_each(|c| all[r][c] += a[r][k] * b[k][c]);
+        }
+    }
+    all
+}
+
+#[inline(always)]
+fn transposed(m: &Square) -> Square {
+    let mut all = [[0.0; 6]; 6];
+    for r in 0..6 {
+        (0..6).for_each(|c| all[r][c] = m[c][r]);
+    }
+    all
+}
+
+/// Compiled for several widths of registers. Nothing is fused or reordered: the numbers are the same on all.
+struct Preparing<'a>(&'a mut Tree, &'a [Rows], &'a [Mobility], &'a [[f64; MOST]]);
+
+impl WithSimd for Preparing<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> bool {
+        self.0.take(self.1, self.2, self.3)
+    }
+}
+
+struct Solving<'a>(&'a mut Tree, &'a [[f64; MOST]], &'a mut [[f64; MOST]]);
+
+impl WithSimd for Solving<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        self.0.solve_rows(self.1, self.2);
+    }
+}
+
+struct Coupling<'a>(&'a mut Tree, &'a [u32], &'a mut [Square]);
+
+impl WithSimd for Coupling<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) {
+        self.0.couple_all(self.1, self.2);
+    }
+}
+
+#[cfg(test)]
+mod tests;
