@@ -2,7 +2,7 @@
 //! gap can be asked for again wherever they have moved to.
 
 use crate::scene::Placement;
-use glam::DVec3;
+use glam::{DMat3, DVec3};
 
 /// Most points of one manifold: the corners of a face.
 pub const MOST_POINTS: usize = 4;
@@ -117,16 +117,33 @@ impl Face {
     /// Where a point is with the shapes at `a` and `b`.
     #[inline(always)]
     pub fn meet(&self, point: &Point, a: &Placement, b: &Placement) -> Meeting {
-        let first = a.position + a.rotation * point.first;
-        let second = b.position + b.rotation * point.second;
+        self.meet_by(point, [a.position, b.position], |v| a.rotation * v, |v| b.rotation * v)
+    }
+
+    /// The same with their axes known.
+    #[inline(always)]
+    pub fn meet_turned(&self, point: &Point, a: (DVec3, &DMat3), b: (DVec3, &DMat3)) -> Meeting {
+        self.meet_by(point, [a.0, b.0], |v| *a.1 * v, |v| *b.1 * v)
+    }
+
+    #[inline(always)]
+    fn meet_by(
+        &self,
+        point: &Point,
+        at: [DVec3; 2],
+        turn_first: impl Fn(DVec3) -> DVec3,
+        turn_second: impl Fn(DVec3) -> DVec3,
+    ) -> Meeting {
+        let first = at[0] + turn_first(point.first);
+        let second = at[1] + turn_second(point.second);
         let apart = second - first;
         let (normal, along) = match self.facing {
             Facing::First => {
-                let n = a.rotation * self.normal;
+                let n = turn_first(self.normal);
                 (n, n.dot(apart))
             }
             Facing::Second => {
-                let n = b.rotation * self.normal;
+                let n = turn_second(self.normal);
                 (n, n.dot(apart))
             }
             Facing::Between => {

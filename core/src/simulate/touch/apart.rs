@@ -2,12 +2,14 @@
 
 use super::Touch;
 use super::body::Body;
+use crate::contact::{Face, Point};
 use crate::rig::Rig;
+use crate::scene::Placement;
 use crate::simulate::State;
 use crate::simulate::cluster::Cluster;
 use crate::simulate::linkage::Linkages;
 use crate::simulate::state::Cause;
-use glam::DVec3;
+use glam::{DMat3, DQuat, DVec3};
 
 /// Overlaps up to this share of the smaller thing stay: nothing sees them, and correcting them for ever would shiver.
 const ALLOWED: f64 = 2e-5;
@@ -31,21 +33,93 @@ const MOST_SWEEPS: usize = 40;
 /// Rounds of pushing bodies with joints out and closing these again.
 const MOST_ROUNDS: usize = 4;
 
+/// A body, as far as pushing needs it: crowds are gone over again and again.
+#[derive(Clone, Copy, Debug)]
+struct Pushed {
+    /// Its number among all.
+    body: u32,
+    /// In which sweep it was pushed last, counted from one.
+    stirred: u32,
+    end: Placement,
+    axes: DMat3,
+    light: f64,
+    lithe: DMat3,
+}
+
+impl Pushed {
+    fn new(number: u32, body: &Body) -> Pushed {
+        let axes = DMat3::from_quat(body.end.rotation);
+        let Body { end, light, lithe, .. } = *body;
+        Pushed { body: number, stirred: 0, end, axes, light, lithe }
+    }
+
+    /// What it yields at a lever, along a normal.
+    #[inline(always)]
+    fn yields(&self, lever: DVec3, n: DVec3) -> f64 {
+        let arm = lever.cross(n);
+        self.light + arm.dot(self.lithe * arm)
+    }
+
+    /// Moves it by a push at a lever.
+    #[inline]
+    fn give_way(&mut self, push: DVec3, lever: DVec3) {
+        self.end.position += push * self.light;
+        let turn = self.lithe * lever.cross(push);
+        if turn != DVec3::ZERO {
+            let half = turn * 0.5;
+            let q = DQuat::from_xyzw(half.x, half.y, half.z, 1.0);
+            self.end.rotation = (q * self.end.rotation).normalize();
+            self.axes = DMat3::from_quat(self.end.rotation);
+        }
+    }
+}
+
+/// A contact, the same.
+#[derive(Clone, Copy, Debug)]
+struct Pair {
+    bodies: [u32; 2],
+    points: (u32, u32),
+    face: Face,
+    softness: f64,
+    size: f64,
+}
+
+/// Scratch for pushing out.
+#[derive(Clone, Debug, Default)]
+pub struct Apart {
+    bodies: Vec<Pushed>,
+    pairs: Vec<Pair>,
+    points: Vec<Point>,
+}
+
+impl Apart {
+    /// Room for so many bodies and contacts.
+    pub fn with_room(bodies: usize, contacts: usize) -> Apart {
+        Apart {
+            bodies: Vec::with_capacity(bodies),
+            pairs: Vec::with_capacity(contacts),
+            points: Vec::with_capacity(4 * contacts),
+        }
+    }
+}
+
 impl Touch {
     /// Moves bodies out of each other, but for those with joints, until hardly anything overlaps.
     pub(super) fn push_apart(&mut self) -> Result<(), Cause> {
         for &b in &self.active {
-            (self.spares[b as usize], self.stirred[b as usize]) = (DVec3::ZERO, 0);
+            self.spares[b as usize] = DVec3::ZERO;
             self.bodies[b as usize].looked = self.bodies[b as usize].end.position;
         }
-        self.ends_of.clear();
-        self.ends_of.extend(self.contacts.iter().map(|c| c.bodies));
+        self.take_pairs(false);
         let mut deepest = (0.0, 0);
         for sweep in 0..MOST_SWEEPS {
             deepest = self.push_once(false, sweep as u32);
             if deepest.0 < ENOUGH || self.contacts.len() > MANY && sweep >= FEW && deepest.0 < LITTLE {
                 break;
             }
+        }
+        for pushed in self.apart.bodies.iter().filter(|p| p.stirred > 0) {
+            self.bodies[pushed.body as usize].end = pushed.end;
         }
         too_deep(deepest)
     }
@@ -59,82 +133,105 @@ impl Touch {
         linkages: &mut Linkages,
         cluster: &Cluster<'_>,
     ) -> Result<(), Cause> {
-        if !self.contacts.iter().any(|c| c.bodies.iter().any(|b| self.bodies[*b as usize].jointed)) {
-            return Ok(());
-        }
         let mut deepest = (0.0, 0);
         for _ in 0..MOST_ROUNDS {
             for &i in cluster.solids {
                 self.bodies[i as usize].end = state.solids[i as usize].placement();
             }
-            self.active.iter().for_each(|b| self.stirred[*b as usize] = 0);
+            self.take_pairs(true);
+            if self.apart.pairs.is_empty() {
+                return Ok(());
+            }
             deepest = self.push_once(true, 0);
             if deepest.0 == 0.0 {
                 break;
             }
-            for &i in cluster.solids {
-                let (end, s) = (self.bodies[i as usize].end, &mut state.solids[i as usize]);
-                (s.position, s.orientation) = (end.position, end.rotation);
+            for pushed in self.apart.bodies.iter().filter(|p| p.stirred > 0) {
+                let s = &mut state.solids[pushed.body as usize];
+                (s.position, s.orientation) = (pushed.end.position, pushed.end.rotation);
             }
             cluster.linkages.iter().for_each(|k| linkages.close_places(*k, rig, state));
         }
         too_deep(deepest)
     }
 
-    /// Visits every contact once; the deepest overlap there was, as a share of the smaller thing, and a body in it. With
-    /// `jointed`, those of bodies with joints, and only those move them.
-    ///
-    /// Only what the sweep before moved can overlap more than then.
-    fn push_once(&mut self, jointed: bool, sweep: u32) -> (f64, u32) {
-        let mut deepest = (0.0_f64, 0);
-        for (i, ends) in self.ends_of.iter().enumerate() {
-            if ends.iter().all(|b| self.stirred[*b as usize] < sweep) {
-                continue;
-            }
-            let c = &self.contacts[i];
-            // What touches a body with joints waits until these are closed: then both give way.
+    /// Takes up the contacts of bodies with joints, or all others. What touches a body with joints waits until these are
+    /// closed: then both give way.
+    fn take_pairs(&mut self, jointed: bool) {
+        let Apart { bodies, pairs, points } = &mut self.apart;
+        bodies.clear();
+        pairs.clear();
+        points.clear();
+        for c in &self.contacts {
             if jointed != c.bodies.iter().any(|b| self.bodies[*b as usize].jointed) {
                 continue;
             }
-            for spot in c.spots(&self.points) {
-                if spot.press.is_some() {
-                    continue;
+            let first = points.len() as u32;
+            points.extend(c.spots(&self.points).iter().filter(|s| s.press.is_none()).map(|s| s.at));
+            let ends = c.bodies.map(|b| {
+                let local = &mut self.local[b as usize];
+                if *local == u32::MAX {
+                    *local = bodies.len() as u32;
+                    bodies.push(Pushed::new(b, &self.bodies[b as usize]));
                 }
-                let [a, b] = c.bodies.map(|b| &self.bodies[b as usize]);
-                let met = c.face.meet(&spot.at, &a.end, &b.end);
-                let over = -met.gap - c.softness;
-                if over <= if jointed { ALLOWED_JOINTED } else { ALLOWED } * c.size {
+                *local
+            });
+            pairs.push(Pair {
+                bodies: ends,
+                points: (first, points.len() as u32),
+                face: c.face,
+                softness: c.softness,
+                size: c.size,
+            });
+        }
+        bodies.iter().for_each(|b| self.local[b.body as usize] = u32::MAX);
+    }
+
+    /// Visits every contact once; the deepest overlap there was, as a share of the smaller thing, and a body in it.
+    ///
+    /// Only what the sweep before moved can overlap more than then.
+    fn push_once(&mut self, jointed: bool, sweep: u32) -> (f64, u32) {
+        let Apart { bodies, pairs, points } = &mut self.apart;
+        let allowed = if jointed { ALLOWED_JOINTED } else { ALLOWED };
+        let mut deepest = (0.0_f64, 0);
+        for pair in pairs.iter() {
+            let [i, j] = pair.bodies.map(|b| b as usize);
+            if bodies[i].stirred < sweep && bodies[j].stirred < sweep {
+                continue;
+            }
+            for point in &points[pair.points.0 as usize..pair.points.1 as usize] {
+                let (a, b) = (&bodies[i], &bodies[j]);
+                let met = pair.face.meet_turned(point, (a.end.position, &a.axes), (b.end.position, &b.axes));
+                let over = -met.gap - pair.softness;
+                if over <= allowed * pair.size {
                     continue;
                 }
                 let n = met.normal;
                 let levers = [met.point - a.end.position, met.point - b.end.position];
-                let yields = |body: &Body, lever: DVec3| {
-                    let arm = lever.cross(n);
-                    body.light + arm.dot(body.lithe * arm)
-                };
-                let all = yields(a, levers[0]) + yields(b, levers[1]);
+                let all = a.yields(levers[0], n) + b.yields(levers[1], n);
                 if all <= 0.0 {
                     continue;
                 }
-                if over / c.size > deepest.0 {
-                    deepest = (over / c.size, self.simulated(c.bodies));
+                let [first, second] = [a.body, b.body];
+                if over / pair.size > deepest.0 {
+                    deepest = (over / pair.size, if first < self.carriers.solids { first } else { second });
                 }
-                let turns = a.turns() && b.turns() && a.light > 0.0 && b.light > 0.0;
-                let rates = b.after.velocity - a.after.velocity;
-                let push = n * ((over - 0.5 * ALLOWED * c.size) / all);
-                if turns && !jointed {
+                let turns = |p: &Pushed| p.light > 0.0 && p.lithe != DMat3::ZERO;
+                let push = n * ((over - 0.5 * ALLOWED * pair.size) / all);
+                if !jointed && turns(a) && turns(b) {
                     // Moved apart, they would have another angular momentum about each other: their spin has it.
+                    let rates = self.bodies[second as usize].after.velocity
+                        - self.bodies[first as usize].after.velocity;
                     let spare = rates.cross(push) * 0.5;
-                    c.bodies.iter().for_each(|b| self.spares[*b as usize] += spare);
+                    self.spares[first as usize] += spare;
+                    self.spares[second as usize] += spare;
                 }
-                for (e, sign) in [(0, -1.0), (1, 1.0)] {
-                    let body = &mut self.bodies[c.bodies[e] as usize];
-                    if body.light > 0.0 {
-                        self.stirred[c.bodies[e] as usize] = sweep + 1;
+                for (body, push, lever) in [(i, -push, levers[0]), (j, push, levers[1])] {
+                    let body = &mut bodies[body];
+                    if body.light > 0.0 || body.lithe != DMat3::ZERO {
+                        body.stirred = sweep + 1;
                     }
-                    let push = push * sign;
-                    let turn = body.lithe * levers[e].cross(push);
-                    body.displace(push * body.light, turn);
+                    body.give_way(push, lever);
                 }
             }
         }

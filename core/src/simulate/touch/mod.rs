@@ -25,6 +25,7 @@ use super::state::Cause;
 use crate::coating::Spot;
 use crate::contact::{Bounds, Library, Manifold, Sweep};
 use crate::rig::{Drive, Rig};
+use apart::Apart;
 use body::Body;
 use contact::Contact;
 use glam::DVec3;
@@ -122,9 +123,9 @@ pub struct Touch {
     /// Number of a body in its island, and the bodies of all islands one after the other.
     local: Vec<u32>,
     members: Vec<u32>,
-    /// Of each contact its bodies; and in which sweep each body was pushed out last.
-    ends_of: Vec<[u32; 2]>,
-    stirred: Vec<u32>,
+    apart: Apart,
+    /// How deep each contact of a crowd lies, and which it is.
+    depths: Vec<(u32, u32)>,
     /// Of each island, whether it moves.
     awake: Vec<bool>,
     /// At which share of the step each body bounced.
@@ -136,6 +137,10 @@ pub struct Touch {
     spares: Vec<DVec3>,
     /// Gravity and fields are the same at all times.
     steady: bool,
+    /// Whether anything bounces, does so by much, or is keyed until it is touched: what nothing does need not be looked for.
+    any_bounces: bool,
+    any_lively: bool,
+    any_wakes: bool,
 }
 
 /// What does not change while contacts are solved.
@@ -207,14 +212,17 @@ impl Touch {
             moved: Vec::with_capacity(bodies),
             local: vec![u32::MAX; bodies],
             members: Vec::with_capacity(bodies),
-            ends_of: Vec::with_capacity(some),
-            stirred: vec![0; bodies],
+            apart: Apart::with_room(bodies, some),
+            depths: Vec::with_capacity(some),
             awake: vec![true; solids],
             blows: vec![f64::NAN; bodies],
             kicks: vec![DVec3::ZERO; bodies],
             twists: vec![DVec3::ZERO; bodies],
             spares: vec![DVec3::ZERO; bodies],
             steady: rig.world.is_steady(),
+            any_bounces: all.iter().any(|c| c.material.bounce > 0.0),
+            any_lively: all.iter().any(|c| c.material.bounce > solve::LIVELY),
+            any_wakes: rig.solids.iter().any(|s| s.release.is_some_and(|r| r.touched.is_some())),
         }
     }
 
@@ -345,7 +353,9 @@ pub fn touch(
     }
     t.arrive(state, cluster, (from, to), h);
     t.rest(rig, state, &lane.before, cluster, h);
-    t.hand_over(&mut lane.linkages, h);
+    if !cluster.linkages.is_empty() {
+        t.hand_over(&mut lane.linkages, h);
+    }
     outcome
 }
 

@@ -52,6 +52,8 @@ pub struct Group {
     grip: f64,
     slide: f64,
     breadth: f64,
+    per_breadth_squared: f64,
+    off_per_twist: f64,
     /// The load by which friction is cut, at most.
     most_load: f64,
     noted_load: f64,
@@ -115,9 +117,15 @@ impl Group {
             levers,
             across,
             per_twist: if about > 0.0 && contact.breadth > 0.0 { 1.0 / about } else { 0.0 },
+            off_per_twist: contact.breadth * about,
             grip,
             slide,
             breadth: contact.breadth,
+            per_breadth_squared: if contact.breadth > 0.0 {
+                (contact.breadth * contact.breadth).recip()
+            } else {
+                0.0
+            },
             most_load: f64::INFINITY,
             noted_load: f64::INFINITY,
             rows: spots.len(),
@@ -147,6 +155,7 @@ impl Group {
         let about = self.push_across(DVec3::ZERO, n);
         let about = coupling.yields(self.bodies, moved, about, about);
         self.per_twist = if about > 0.0 && self.breadth > 0.0 { 1.0 / about } else { 0.0 };
+        self.off_per_twist = self.breadth * about;
     }
 
     /// Force and torque on the two bodies, of friction and of what turns them against each other.
@@ -186,7 +195,8 @@ impl Group {
             *changed += by * by;
             if by != 0.0 {
                 row.impulse = impulse;
-                off = off.max(by.abs() / row.per_normal);
+                // Divisions are dear, and few need one.
+                off = off.max(if impulse > 0.0 { lacking.abs() } else { by.abs() / row.per_normal });
                 couple.normal(self, row, moved, by, &mut x, &mut y);
                 pushes[1] = (pushes[1].0 + n * by, pushes[1].1 + row.arms[1] * by);
                 pushes[0].1 -= row.arms[0] * by;
@@ -217,8 +227,8 @@ impl Group {
                 let twist = (self.twist - n.dot(y.spin - x.spin) * self.per_twist).clamp(-most, most);
                 about = twist - self.twist;
                 self.twist = twist;
-                *changed += (about / self.breadth) * (about / self.breadth);
-                off = off.max(about.abs() * self.breadth / self.per_twist);
+                *changed += about * about * self.per_breadth_squared;
+                off = off.max(about.abs() * self.off_per_twist);
             }
             let mut about = n * about;
             if self.rolling > 0.0 {

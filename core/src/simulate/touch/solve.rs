@@ -18,7 +18,7 @@ const KNOWN: f64 = 0.1;
 
 /// Sweeps end when velocities would carry a body by less than this share of its size in a step...
 const SETTLED: f64 = 1e-6;
-const SETTLED_MANY: f64 = 1e-3;
+const SETTLED_MANY: f64 = 3e-4;
 const MANY: usize = 400;
 /// ...or after so many visits in all, but not before a few sweeps.
 const MOST_VISITS: usize = 30_000;
@@ -37,7 +37,7 @@ const JAMS: usize = 4;
 const BOUNCES: f64 = 1e-4;
 
 /// Of what bounces less than this, a blow takes more than the order of blows can change.
-const LIVELY: f64 = 0.5;
+pub(super) const LIVELY: f64 = 0.5;
 
 /// Blows this share of a step apart come at once.
 const AT_ONCE: f64 = 1e-3;
@@ -144,7 +144,11 @@ impl Touch {
                 // From the top down: then one sweep hands weights on to what bears them. Of a few, all sweeps do.
                 let down = world.rig.world.gravity.normalize_or_zero();
                 let depth = |c: u32| self.contacts[c as usize].spots(&self.points)[0].point.dot(down);
-                self.order[from..from + count].sort_unstable_by_key(|o| (in_order(depth(o.1)), o.1));
+                let order = &mut self.order[from..from + count];
+                self.depths.clear();
+                self.depths.extend(order.iter().map(|o| (in_order(depth(o.1)), o.1)));
+                self.depths.sort_unstable();
+                order.iter_mut().zip(&self.depths).for_each(|(o, d)| o.1 = d.1);
             }
             let first = self.joints.partition_point(|j| j.0 < island);
             let last = self.joints.partition_point(|j| j.0 <= island);
@@ -264,19 +268,17 @@ impl Touch {
                 let body = &mut self.bodies[number];
                 let rub = contact.rub * sign;
                 let twist = contact.levers[e].cross(rub) + (n * contact.twist + contact.roll) * sign;
-                let (mut push, mut turn, mut all) = (rub * late, twist * late, twist);
+                let (mut push, mut turn, mut all, mut kick) = (rub * late, twist * late, twist, rub);
                 for spot in contact.spots(&self.points) {
                     let normal = n * (spot.impulse * sign);
                     let twist = spot.levers[e].cross(normal);
                     push += normal * spot.wanted.late;
                     turn += twist * spot.wanted.late;
                     all += twist;
+                    kick += normal;
                 }
                 self.twists[number] += all;
-                self.kicks[number] += rub;
-                for spot in contact.spots(&self.points) {
-                    self.kicks[number] += n * (spot.impulse * sign);
-                }
+                self.kicks[number] += kick;
                 let shift = push * (2.0 * body.per_mass * body.shift);
                 let turn = body.per_inertia * turn * (2.0 * body.turn);
                 body.displace(shift, turn);
@@ -292,6 +294,9 @@ impl Touch {
 
     /// A body that is keyed until something touches it, which something does.
     pub(super) fn wakes(&self, world: &World<'_>) -> Option<u32> {
+        if !self.any_wakes {
+            return None;
+        }
         self.contacts.iter().find_map(|c| {
             let hardest = c.spots(&self.points).iter().filter(|s| s.impulse > 0.0);
             let speed = hardest.map(|s| -s.meeting).reduce(f64::max)?;
@@ -305,6 +310,9 @@ impl Touch {
 
     /// Something that bounces off two others, one after the other: the first blow changes the second.
     pub(super) fn bounces_twice(&mut self, world: &World<'_>) -> Option<u32> {
+        if !self.any_lively {
+            return None;
+        }
         let colliders = &world.rig.colliders.all;
         self.active.iter().for_each(|b| self.blows[*b as usize] = f64::NAN);
         for c in &self.contacts {
@@ -324,6 +332,9 @@ impl Touch {
 
     /// Something that should bounce and was only stopped, because another sent it there within the step.
     pub(super) fn stopped_short(&self, world: &World<'_>) -> Option<u32> {
+        if !self.any_bounces {
+            return None;
+        }
         let colliders = &world.rig.colliders.all;
         let mut contacts = self.contacts.iter();
         let stopped = contacts.find(|c| {
