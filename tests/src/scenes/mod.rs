@@ -9,6 +9,8 @@ mod bat;
 mod bird;
 mod bridge;
 mod dominoes;
+mod figure;
+mod figures;
 mod flock;
 mod hanging;
 mod joined;
@@ -59,6 +61,11 @@ pub fn all() -> Vec<(&'static str, String)> {
         ("shelf", shelf::shelf()),
         ("soft_snake", tow::soft_snake()),
         ("ball_pit", pit::ball_pit()),
+        ("fox_box", figures::fox_box()),
+        ("figure_ball", figures::figure_ball()),
+        ("robot_arm", figures::robot_arm()),
+        ("stairs", figures::stairs()),
+        ("tug", figures::tug()),
     ]
 }
 
@@ -75,6 +82,11 @@ pub fn setups() -> Vec<(&'static str, String)> {
         ("bird_ball", flock::bird_ball_setup()),
         ("soft_snake", tow::soft_snake_setup()),
         ("ball_pit", pit::ball_pit_setup()),
+        ("fox_box", figures::fox_box_setup()),
+        ("figure_ball", figures::figure_ball_setup()),
+        ("robot_arm", figures::robot_arm_setup()),
+        ("stairs", figures::stairs_setup()),
+        ("tug", figures::tug_setup()),
     ]
 }
 
