@@ -314,6 +314,27 @@ fn no_one_sees_a_joint_open() {
 }
 
 #[test]
+fn a_hard_key_is_hit_and_a_hint_is_not() {
+    let shown = bake("hard_keys");
+    let corner = DVec3::new(1.0, 1.0, 0.0);
+    let off = ["hint", "as keyed", "hard"].map(|n| (shown.of(n)[12] - corner).length());
+    println!("off the corner when its time comes: {off:.4?} m");
+    assert!(off[0] > off[1] + 0.02 && off[1] > 0.1 && off[2] < 2e-3, "{off:?}");
+}
+
+#[test]
+fn a_helping_hand_holds_a_figure_up() {
+    let shown = bake("balance");
+    let sinks = ["alone", "half helped", "helped"].map(|who| {
+        let [keys, bake] =
+            [Of::Keys, Of::Bake].map(|of| *shown.placed(of, &format!("Head {who}")).last().unwrap());
+        keys.position.y - bake.position.y
+    });
+    println!("heads are lower than their keys by {sinks:.3?} m");
+    assert!(sinks[0] > 0.5 && sinks[1] < 0.05 && sinks[2] < 0.05, "{sinks:?}");
+}
+
+#[test]
 fn a_fox_pushes_what_is_in_its_way() {
     let shown = bake("fox_box");
     let (carton, chest) = (shown.placed(Of::Bake, "Box"), shown.placed(Of::Bake, "Chest"));

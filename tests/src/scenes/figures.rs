@@ -103,6 +103,36 @@ pub fn robot_arm_setup() -> String {
     to_text(&setup)
 }
 
+/// How the three that stand are helped, and what their bones are called after.
+const HELPED: [(&str, f64); 3] = [(" alone", 0.0), (" half helped", 0.5), (" helped", 1.0)];
+
+/// Three figures that stand.
+pub fn balance() -> String {
+    let mut m = Maker::new("Stand");
+    for (i, ((mark, _), colour)) in HELPED.iter().zip([RED, GREEN, BLUE]).enumerate() {
+        let at = DVec3::X * 2.2 * i as f64;
+        Figure::upright(mark).add(&mut m, &format!("Figure{mark}"), colour, at, STAND, frames(1.5));
+    }
+    floor(&mut m, -1.0, 6.4);
+    m.finish()
+}
+
+pub fn balance_setup() -> String {
+    let mut setup = made(&balance());
+    for (mark, share) in HELPED {
+        body(&mut setup, &format!("Hips{mark}")).actuator.balance = Some(share.into());
+        // A push from behind.
+        for part in ["Hips", "Spine", "Chest", "Head"] {
+            body(&mut setup, &format!("{part}{mark}")).velocity = Some([1.0, 0.0, 0.0]);
+        }
+    }
+    for group in &mut setup.groups {
+        let root = group.name.ends_with("root");
+        group.strength = Keyable::Constant(if root { 0.0 } else { 0.05 });
+    }
+    to_text(&setup)
+}
+
 const STEPS: usize = 6;
 const STEP: [f64; 2] = [0.3, 0.18];
 

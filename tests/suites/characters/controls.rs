@@ -79,7 +79,7 @@ fn twice(scene: &Scene, away: DVec3) -> Scene {
     let skin = |s: &Skin| Skin { joints: s.joints.iter().map(|j| j + nodes).collect(), ..s.clone() };
     both.skins.extend(scene.skins.iter().map(skin));
     for clip in &mut both.clips {
-        let more: Vec<_> = clip.channels.iter().cloned().collect();
+        let more = clip.channels.to_vec();
         clip.channels.extend(more.into_iter().map(|mut c| {
             c.node += nodes;
             c
