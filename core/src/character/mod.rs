@@ -1,12 +1,13 @@
 //! A skeleton made into bodies: which bones matter, what shape and mass each has, how far it turns, which chain it is of.
 //!
 //! In the order that it is found out: `flesh` gathers the vertices that each bone moves, `survey` samples the clip,
-//! `choice` says which bones become bodies, `figure` which are of one figure, `form` fits a shape to each, `chain` names limbs, `range` learns limits,
+//! `choice` says which bones become bodies, `figure` which are of one figure, `form` fits a shape to each, `chain` names limbs, `range` learns limits, `anatomy` knows those of humans and dogs,
 //! `ground` finds where the feet stand, `still` when. `name` knows what people call bones. Everything is in scene units, in the
 //! rigid frame of the bone ([`crate::scene::Pose::placement`]), at the first frame where a moment matters.
 //!
 //! Nothing here fails: a bone about which nothing can be said stays keyed, and says why.
 
+mod anatomy;
 mod chain;
 mod choice;
 mod figure;

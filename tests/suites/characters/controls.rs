@@ -141,3 +141,29 @@ fn two_figures_in_a_scene_have_settings_of_their_own() {
     println!("  a rope of 140 between the two lets them be {most:.2} apart");
     assert!(most < 140.0 * 1.005, "{most}");
 }
+
+/// A figure whose bones have a human's names has a human's knees, whatever its walk uses of them: they bend far back, and not
+/// forward.
+#[test]
+fn a_human_by_its_names_has_knees_that_bend_one_way() {
+    let document = open(&sinew_tests::repository::root().join("examples/scenes/stairs.gltf"));
+    let setup = automatic_of(document.scene(), "Walk");
+    for side in ["Left", "Right"] {
+        let between = [format!("{side}UpLeg"), format!("{side}Leg")];
+        let knee = setup.joints.iter().find(|j| j.between == between).unwrap();
+        let [on_parent, on_limb] =
+            knee.frames.unwrap().map(|f| glam::DQuat::from_array(f.rotation).normalize());
+        let cone = knee.swing_deg.as_ref().and_then(|s| s.cone).unwrap();
+        // Bones at rest are not turned, and the figure goes along x: backward is about -z.
+        let within = |back: f64| {
+            let bent = sinew_core::rotation::exp(DVec3::Z * -back.to_radians());
+            let seen = on_parent.conjugate() * bent * on_limb;
+            let seen = if seen.w < 0.0 { -seen } else { seen };
+            let twist = 2.0 * seen.x.atan2(seen.w);
+            let tilt = sinew_core::rotation::log(seen * sinew_core::rotation::exp(DVec3::X * -twist));
+            (tilt.y.to_degrees() / cone[0]).powi(2) + (tilt.z.to_degrees() / cone[1]).powi(2) <= 1.0
+        };
+        assert!(within(5.0) && within(90.0) && within(130.0), "{side}: {cone:?}");
+        assert!(!within(-15.0), "{side} bends forward: {cone:?}");
+    }
+}
