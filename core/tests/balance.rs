@@ -6,7 +6,7 @@ use sinew_core::curve::{Curve, Kind, Segments};
 use sinew_core::rig::{Rig, compile};
 use sinew_core::rotation;
 use sinew_core::scene::{Channel, Channels, Clip, Local, Node, Property, Scene};
-use sinew_core::setup::{Body, Joint, JointKind, Limit, Parts, Setup, Space};
+use sinew_core::setup::{Body, Group, Joint, JointKind, Limit, Parts, Pin, Preset, Setup, Space};
 use sinew_core::simulate::run;
 
 /// Links of a metre and a kilogram along x, keyed to stay; the first in the world, each other against the one before.
@@ -114,4 +114,44 @@ fn what_anticipates_its_keys_does_not_lag() {
     assert!(lags > 5.0, "{lags} degrees: keys that need something");
     assert!(knows < 0.03 * lags, "{knows} of {lags} degrees");
     assert!((0.3..0.7).contains(&(half / lags)), "half of it is half the way: {half} of {lags}");
+}
+
+/// A post on a foot that is pinned: its muscle alone lets it fall, and a helping hand keeps it up, as high as it is keyed.
+#[test]
+fn a_helping_hand_carries_what_its_muscles_do_not() {
+    let fallen = |balance: f64| {
+        let mut scene = Scene { frames_per_second: 24.0, ..Scene::default() };
+        let mut clip = Clip { name: "Keys".into(), channels: Vec::new() };
+        let mut setup = Setup::default();
+        setup.world.collisions = false;
+        setup.bake.frames = Some([0.0, 96.0]);
+        setup.groups.push(Group::new("root", 0.0));
+        for (i, (name, translation)) in [("Hips", DVec3::Y), ("Foot", DVec3::NEG_Y)].into_iter().enumerate() {
+            let local = Local::Channels(Channels { translation, ..Channels::default() });
+            scene.nodes.push(Node { name: name.into(), parent: i.checked_sub(1), local, ..Node::default() });
+            let still = vec![0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
+            let curve = Curve::new(Kind::Rotation, 4, vec![0.0, 4.0], still, Segments::Linear).unwrap();
+            clip.channels.push(Channel { node: i, property: Property::Rotation, curve });
+            let mut body = Body::new(name);
+            (body.mass, body.inertia) = (Some(if i == 0 { 10.0 } else { 1.0 }), Some([0.1; 3]));
+            if i == 1 {
+                (body.guide.space, body.guide.follow) = (Space::Parent, Parts::Orientation);
+                body.pins.push(Pin::new(0.0, 4.0));
+                setup.joints.push(Joint::new(JointKind::Universal, ["Hips", "Foot"]));
+                body.actuator.preset = Preset::Limp;
+            } else {
+                body.groups.push("root".into());
+                body.actuator.balance = Some(balance.into());
+                // Pushed, so that it falls one way and not the other.
+                body.velocity = Some([0.3, 0.0, 0.0]);
+            }
+            setup.bodies.push(body);
+        }
+        scene.clips.push(clip);
+        let (motion, _) = run(&compile(&scene, &setup, scene.clips.first()).unwrap().rig, |_, _| true);
+        motion.frame(96)[0].keys.position.y - motion.frame(96)[0].node.position.y
+    };
+    let [alone, half, helped] = [0.0, 0.5, 1.0].map(fallen);
+    println!("falls by {alone:.3} m alone, {half:.3} with half a hand, {helped:.5} with one");
+    assert!(alone > 0.3 && helped.abs() < 0.01 && half < alone, "{alone} {half} {helped}");
 }

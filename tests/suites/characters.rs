@@ -3,6 +3,9 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
+#[path = "characters/controls.rs"]
+mod controls;
+
 use glam::{DQuat, DVec3};
 use serde_json::Value;
 use sinew_core::bake::bake;

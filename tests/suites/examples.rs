@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
 use glam::DVec3;
-use sinew_core::scene::Property;
+use sinew_core::rotation;
+use sinew_core::scene::{Placement, Pose, Property};
 use sinew_plugin::gltf::{Document, ReadOptions};
 use sinew_tests::oracle::{self, khronos};
 use sinew_tests::program::Program;
@@ -25,6 +26,48 @@ impl Shown {
         (0..self.frames).map(|f| curve.vector(f as f64 / 24.0)).collect()
     }
 }
+
+/// Keys, or what was baked from them.
+#[derive(Clone, Copy)]
+enum Of {
+    Keys,
+    Bake,
+}
+
+impl Shown {
+    /// Where a node is in the world at every frame.
+    fn placed(&self, of: Of, node: &str) -> Vec<Placement> {
+        let scene = self.document.scene();
+        let index = scene.find(node).unwrap_or_else(|| panic!("no node \"{node}\""));
+        let clip = match of {
+            Of::Keys => scene.clips.first(),
+            Of::Bake => scene.clips.last(),
+        };
+        let pose = Pose::new(scene, clip);
+        (0..self.frames).map(|f| pose.placement_at(index, f as f64 / 24.0)).collect()
+    }
+
+    /// By how much a bone is turned on another beside how its keys have it there, degrees, at every frame.
+    fn off(&self, on: &str, bone: &str) -> Vec<f64> {
+        let [keys, bake] = [Of::Keys, Of::Bake].map(|of| {
+            let (on, bone) = (self.placed(of, on), self.placed(of, bone));
+            on.into_iter().zip(bone).map(|(a, b)| a.to(&b).rotation).collect::<Vec<_>>()
+        });
+        keys.iter().zip(&bake).map(|(a, b)| rotation::distance(*a, *b).to_degrees()).collect()
+    }
+}
+
+/// The pairs of bones of an upright figure whose turns on each other are looked at.
+const BENDS: [[&str; 2]; 8] = [
+    ["Hips", "Spine"],
+    ["Spine", "Chest"],
+    ["Chest", "Head"],
+    ["Chest", "LeftUpperArm"],
+    ["Chest", "RightUpperArm"],
+    ["LeftUpperArm", "LeftForeArm"],
+    ["Hips", "LeftUpLeg"],
+    ["Hips", "RightUpLeg"],
+];
 
 /// Bakes an example and draws it, with exit code 0 and nothing for the validator to object to; the picture must be
 /// the one in the documentation.
@@ -268,6 +311,100 @@ fn no_one_sees_a_joint_open() {
         println!("{name}: joints open {open:.1e}");
         assert!(open < 1e-6, "{name}: {open}");
     }
+}
+
+#[test]
+fn a_hard_key_is_hit_and_a_hint_is_not() {
+    let shown = bake("hard_keys");
+    let corner = DVec3::new(1.0, 1.0, 0.0);
+    let off = ["hint", "as keyed", "hard"].map(|n| (shown.of(n)[12] - corner).length());
+    println!("off the corner when its time comes: {off:.4?} m");
+    assert!(off[0] > off[1] + 0.02 && off[1] > 0.1 && off[2] < 2e-3, "{off:?}");
+}
+
+#[test]
+fn a_helping_hand_holds_a_figure_up() {
+    let shown = bake("balance");
+    let sinks = ["alone", "half helped", "helped"].map(|who| {
+        let [keys, bake] =
+            [Of::Keys, Of::Bake].map(|of| *shown.placed(of, &format!("Head {who}")).last().unwrap());
+        keys.position.y - bake.position.y
+    });
+    println!("heads are lower than their keys by {sinks:.3?} m");
+    assert!(sinks[0] > 0.5 && sinks[1] < 0.05 && sinks[2] < 0.05, "{sinks:?}");
+}
+
+#[test]
+fn a_fox_pushes_what_is_in_its_way() {
+    let shown = bake("fox_box");
+    let (carton, chest) = (shown.placed(Of::Bake, "Box"), shown.placed(Of::Bake, "Chest"));
+    let moved = carton.last().unwrap().position.x - carton[0].position.x;
+    let keyed = shown.placed(Of::Keys, "Chest").last().unwrap().position.x;
+    println!(
+        "the box is pushed by {moved:.2} m; the chest is {:.3} m off its keys",
+        chest.last().unwrap().position.x - keyed
+    );
+    assert!(moved > 0.4, "{moved}");
+    // It goes nowhere through the box: its middle stays ahead of the chest's front.
+    let nearest = carton.iter().zip(&chest).map(|(b, c)| b.position.x - c.position.x).fold(9.0, f64::min);
+    assert!(nearest > 0.4, "{nearest}");
+    assert!((chest.last().unwrap().position.x - keyed).abs() < 0.1);
+}
+
+#[test]
+fn a_figure_hit_by_a_ball_recovers_its_walk() {
+    let shown = bake("figure_ball");
+    let off: Vec<f64> = (0..shown.frames)
+        .map(|f| BENDS.iter().map(|[on, bone]| shown.off(on, bone)[f]).fold(0.0, f64::max))
+        .collect();
+    let before = off[..16].iter().fold(0.0, |m: f64, o| m.max(*o));
+    let peak = off[16..].iter().fold(0.0, |m: f64, o| m.max(*o));
+    let after = off[20 + 36..].iter().fold(0.0, |m: f64, o| m.max(*o));
+    println!("{before:.1} degrees off before, {peak:.1} when it is hit, {after:.1} from 1.5 s later on");
+    assert!(before < 3.0 && peak > 8.0 && after < 5.0, "{before} {peak} {after}");
+    let ball = shown.placed(Of::Bake, "Ball");
+    assert!(ball.last().unwrap().position.y < 0.2, "the ball lies: {:?}", ball.last());
+}
+
+#[test]
+fn a_floppy_arm_swings_and_the_other_does_not() {
+    let shown = bake("robot_arm");
+    let most = |bone: &str| shown.off("Chest", bone).into_iter().fold(0.0, f64::max);
+    let [floppy, other] = [most("RightUpperArm"), most("LeftUpperArm")];
+    println!("the right arm is up to {floppy:.1} degrees off its keys, the left one {other:.1}");
+    assert!(floppy > 10.0 && other < 3.0, "{floppy} {other}");
+}
+
+#[test]
+fn a_ragdoll_falls_down_the_stairs() {
+    let shown = bake("stairs");
+    let (keys, fell) = (shown.placed(Of::Keys, "Head"), shown.placed(Of::Bake, "Head"));
+    for f in 0..24 {
+        assert!((keys[f].position - fell[f].position).length() < 1e-3, "frame {f}");
+    }
+    let end = shown.placed(Of::Bake, "Hips").last().unwrap().position;
+    println!("hips end at {end}");
+    assert!(end.y < -0.3 && end.x > 0.5, "{end}");
+    // It has the velocity that it had: no jump at the frame of the release.
+    let step = |f: usize| fell[f + 1].position - fell[f].position;
+    assert!((step(24) - step(23)).length() < 0.02, "{} {}", step(23), step(24));
+    let open = largest_opening("stairs");
+    assert!(open < 1e-3, "{open}");
+}
+
+#[test]
+fn who_holds_the_rope_is_dragged_along() {
+    let shown = bake("tug");
+    let [ben, anna] = ["RightHand of Ben", "RightHand of Anna"].map(|n| shown.placed(Of::Bake, n));
+    let [first, last] = [0, shown.frames - 1].map(|f| (anna[f].position - ben[f].position).length());
+    let [keyed, pulled] =
+        [Of::Keys, Of::Bake].map(|of| shown.placed(of, "Chest of Ben").last().unwrap().position.x);
+    println!("hands are {first:.2} m apart, then {last:.2}; Ben is pulled by {:.2} m", pulled - keyed);
+    let keys = [Of::Keys; 2].map(|of| shown.placed(of, "RightHand of Anna"));
+    assert!(keys[0].last().unwrap().position.x > 4.0, "Anna walks off");
+    // Twelve links of 15 cm, and a palm at each end.
+    assert!(last < 12.0 * 0.15 + 0.4, "the rope holds: {last}");
+    assert!(pulled - keyed > 0.3, "{}", pulled - keyed);
 }
 
 #[test]

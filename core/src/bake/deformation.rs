@@ -67,7 +67,7 @@ pub fn deformations(
             .map(|c| {
                 let carrier = match c.carrier {
                     Carrier::Solid(s) => samples[s].node.then(&rig.solids[s].offset),
-                    Carrier::Keys(p) => rig.paths[p].placement(time),
+                    Carrier::Keys(p) => rig.in_world(time, rig.paths[p].placement(time)),
                     Carrier::World => Placement::IDENTITY,
                 };
                 carrier.then(&c.place)

@@ -63,6 +63,10 @@ pub(super) fn find(scene: &Scene, survey: &Survey, figure: &mut Character) {
     let mut known: HashMap<String, usize> = HashMap::new();
     for (i, (name, loose)) in called.into_iter().enumerate() {
         let name = if name.is_empty() { format!("bone {}", figure.limbs[i].node) } else { name };
+        let name = match figure.names.get(figure.limbs[i].figure) {
+            Some(whose) => format!("{whose} {name}"),
+            None => name,
+        };
         let chain = *known.entry(name.clone()).or_insert_with(|| {
             figure.chains.push(Chain { name, loose, near: Vec::new() });
             figure.chains.len() - 1
@@ -107,7 +111,8 @@ fn find_near(survey: &Survey, figure: &mut Character) {
     (0..count).for_each(|c| near[c * count + c] = true);
     for (i, a) in figure.limbs.iter().enumerate() {
         for b in &figure.limbs[..i] {
-            if near[a.chain * count + b.chain] {
+            // Figures that come near each other touch.
+            if near[a.chain * count + b.chain] || a.figure != b.figure {
                 continue;
             }
             let ((ends_a, ra), (ends_b, rb)) = (a.form.core(), b.form.core());

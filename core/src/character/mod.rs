@@ -1,19 +1,22 @@
 //! A skeleton made into bodies: which bones matter, what shape and mass each has, how far it turns, which chain it is of.
 //!
 //! In the order that it is found out: `flesh` gathers the vertices that each bone moves, `survey` samples the clip,
-//! `choice` says which bones become bodies, `form` fits a shape to each, `chain` names limbs, `range` learns limits,
-//! `ground` finds where the feet stand. `name` knows what people call bones. Everything is in scene units, in the
+//! `choice` says which bones become bodies, `figure` which are of one figure, `form` fits a shape to each, `chain` names limbs, `range` learns limits, `anatomy` knows those of humans and dogs,
+//! `ground` finds where the feet stand, `still` when. `name` knows what people call bones. Everything is in scene units, in the
 //! rigid frame of the bone ([`crate::scene::Pose::placement`]), at the first frame where a moment matters.
 //!
 //! Nothing here fails: a bone about which nothing can be said stays keyed, and says why.
 
+mod anatomy;
 mod chain;
 mod choice;
+mod figure;
 mod flesh;
 mod form;
 mod ground;
 mod name;
 mod range;
+mod still;
 mod survey;
 
 pub use chain::Chain;
@@ -36,7 +39,9 @@ pub struct Character {
     pub carried: Vec<Carried>,
     /// Limbs by chain.
     pub chains: Vec<Chain>,
-    /// Largest extent at the first frame, scene units.
+    /// What figures are called where there are several; else empty.
+    pub names: Vec<String>,
+    /// Largest extent of a figure at the first frame, scene units.
     pub size: f64,
     /// Height at which it stands, if it stands on something.
     pub floor: Option<f64>,
@@ -57,10 +62,14 @@ pub struct Limb {
     pub volume: f64,
     /// Index into [`Character::chains`].
     pub chain: usize,
+    /// Index into [`Character::names`], where there are any.
+    pub figure: usize,
     /// How far it turns against its parent. `None` where there is no joint.
     pub room: Option<Room>,
     /// Whether the clip drags it over the floor, as a walk on the spot does: then friction would hold it back.
     pub drags: bool,
+    /// When the clip holds it still, on the floor or by something: first and last moment, s from the clip's first.
+    pub still: Vec<[f64; 2]>,
     /// How hard the clip turns it against its parent, rad/s^2.
     pub fastest: f64,
     /// Its moment of inertia about every axis, per mass, square scene units, where others hang on it: the shape's largest. An
@@ -106,8 +115,10 @@ pub fn character(scene: &Scene, clip: &Clip) -> Option<Character> {
                     form: Form::default(),
                     volume: 0.0,
                     chain: 0,
+                    figure: survey.figure(bone),
                     room: None,
                     drags: false,
+                    still: Vec::new(),
                     moment: None,
                     fastest: 0.0,
                     carries: 1.0,
@@ -121,10 +132,14 @@ pub fn character(scene: &Scene, clip: &Clip) -> Option<Character> {
     }
     form::fit_all(scene, &survey, &flesh, &mut found.limbs);
     share_volume(&mut found.limbs, flesh.volume);
+    if survey.figures > 1 {
+        found.names = figure::names(scene, &survey, &found);
+    }
     chain::find(scene, &survey, &mut found);
     range::learn(scene, &survey, &mut found);
     weigh(&survey, &mut found.limbs);
     ground::stand(&survey, &mut found);
+    still::hold(scene, &survey, &mut found);
     Some(found)
 }
 

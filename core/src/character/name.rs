@@ -33,6 +33,22 @@ pub(super) enum Part {
     Helper,
 }
 
+/// Which piece of an arm or leg a bone is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Segment {
+    UpperArm,
+    ForeArm,
+    Thigh,
+    Shin,
+}
+
+const SEGMENTS: [(Segment, &[&str]); 4] = [
+    (Segment::ForeArm, &["forearm", "lowerarm", "elbow"]),
+    (Segment::Thigh, &["upleg", "upperleg", "thigh"]),
+    (Segment::Shin, &["lowerleg", "shin", "calf", "knee", "leg"]),
+    (Segment::UpperArm, &["upperarm", "arm"]),
+];
+
 const PARTS: [(Part, &[&str]); 9] = [
     (
         Part::Helper,
@@ -118,6 +134,20 @@ impl Name {
     /// The same name without its side: what the two of a pair share. Numbers are left out, since some number all bones.
     pub(super) fn without_side(&self) -> Vec<&str> {
         self.words.iter().filter(|w| side_of(w).is_none()).map(String::as_str).collect()
+    }
+
+    /// Which piece of an arm or leg it is, by the whole of its name: "Leg" beside "UpLeg" is a shin, "Arm" beside "ForeArm" the
+    /// upper arm.
+    pub(super) fn segment(&self) -> Option<Segment> {
+        let words = self.without_side();
+        let own = words.iter().filter(|w| !["b", "def", "bone", "mixamorig"].contains(w));
+        let [word] = own.collect::<Vec<_>>()[..] else { return None };
+        SEGMENTS.iter().find(|(_, words)| words.contains(word)).map(|(segment, _)| *segment)
+    }
+
+    /// Whether it is a hand or front paw.
+    pub(super) fn is_hand(&self) -> bool {
+        self.words.iter().any(|w| w == "hand" || w == "wrist")
     }
 
     pub(super) fn part(&self) -> Option<Part> {

@@ -5,7 +5,7 @@
 
 use super::name::{Name, Part};
 use super::survey::Survey;
-use super::{Character, form};
+use super::{Character, anatomy, form};
 use crate::rotation;
 use crate::scene::Scene;
 use glam::{DQuat, DVec3};
@@ -40,6 +40,7 @@ const WIDEST: f64 = 170.0;
 
 /// Learns the range of every joint.
 pub(super) fn learn(scene: &Scene, survey: &Survey, figure: &mut Character) {
+    let kinds = anatomy::kinds(scene, survey, figure);
     for i in 0..figure.limbs.len() {
         let (node, parent) = (figure.limbs[i].node, figure.limbs[i].parent);
         figure.limbs[i].fastest = match parent {
@@ -57,11 +58,17 @@ pub(super) fn learn(scene: &Scene, survey: &Survey, figure: &mut Character) {
             swing = [swing[0].max(bend[0].abs()), swing[1].max(bend[1].abs())];
             twist = [twist[0].min(about), twist[1].max(about)];
         }
-        let (more, more_twist) = margin(Name::new(&scene.nodes[node].name).part());
+        let name = Name::new(&scene.nodes[node].name);
+        let (more, more_twist) = margin(name.part());
         // An ellipse about the box of both swings: at its corners both are used at once.
         let swing = swing.map(|s| s.to_degrees() * std::f64::consts::SQRT_2 + more);
         let twist = [twist[0].to_degrees() - more_twist, twist[1].to_degrees() + more_twist];
-        figure.limbs[i].room = Some(Room { on_limb, on_parent, swing_deg: swing, twist_deg: twist });
+        let learnt = Room { on_limb, on_parent, swing_deg: swing, twist_deg: twist };
+        let from = survey.first(figure.limbs[parent].node).to(&survey.first(node)).position;
+        figure.limbs[i].room = Some(match kinds[figure.limbs[i].figure] {
+            Some(kind) => anatomy::room(kind, &name, (&turns, from, axis), learnt),
+            None => learnt,
+        });
     }
     for (a, b) in form::pairs(scene, &figure.limbs) {
         let (Some(x), Some(y)) = (figure.limbs[a].room, figure.limbs[b].room) else { continue };
@@ -108,7 +115,7 @@ fn mean(turns: &[DQuat]) -> DQuat {
 }
 
 /// Swing about y and z, and twist about x, rad: `turn = swing twist`.
-fn split(turn: DQuat) -> ([f64; 2], f64) {
+pub(super) fn split(turn: DQuat) -> ([f64; 2], f64) {
     let turn = if turn.w < 0.0 { -turn } else { turn };
     let about = 2.0 * libm::atan2(turn.x, turn.w);
     let swing = turn * rotation::exp(DVec3::X * -about);

@@ -17,8 +17,11 @@ pub(super) struct Survey {
     places: HashMap<usize, Vec<Placement>>,
     /// By node, at the first moment: scale and shear, into the rigid frame.
     pub(super) stretch: HashMap<usize, DMat3>,
-    /// Length of skins and bones at the first moment.
+    /// Length of the largest figure's skins and bones at the first moment.
     pub(super) size: f64,
+    /// How many figures there are, and of which one each bone is.
+    pub(super) figures: usize,
+    figure_of: HashMap<usize, usize>,
     /// Nodes whose scale changes; many exporters key one that stays.
     scales: HashSet<usize>,
     /// Between two moments, s.
@@ -64,13 +67,25 @@ impl Survey {
             .filter(|&n| scene.skinned_mesh(n).is_some() || carrier(scene, &is_bone, n).is_some())
             .map(|n| (n, pose.vertices(scene, n)))
             .collect();
-        // From one end to the other, whichever way it is turned.
-        let all = || vertices.values().flatten().copied().chain(bones.iter().map(|b| places[b][0].position));
-        let farthest = |from: DVec3| {
-            all().fold(from, |best, p| if (p - from).length() > (best - from).length() { p } else { best })
+        let figure_of = super::figure::number(scene, &bones);
+        let figures = figure_of.values().max().map_or(0, |n| n + 1);
+        let shows = |node: usize| match scene.skinned_mesh(node) {
+            Some((_, skin)) => skin.joints.first().and_then(|b| figure_of.get(b)).copied(),
+            None => carrier(scene, &is_bone, node).map(|b| figure_of[&b]),
         };
-        let tip = farthest(places[&bones[0]][0].position);
-        let size = (farthest(tip) - tip).length();
+        let extent = |figure: usize| {
+            let own = || bones.iter().filter(|b| figure_of[b] == figure);
+            let skins = || vertices.iter().filter(|(n, _)| figures == 1 || shows(**n) == Some(figure));
+            let all = || skins().flat_map(|(_, v)| v).copied().chain(own().map(|b| places[b][0].position));
+            // From one end to the other, whichever way it is turned.
+            let farthest = |from: DVec3| {
+                all()
+                    .fold(from, |best, p| if (p - from).length() > (best - from).length() { p } else { best })
+            };
+            let tip = farthest(own().next().map_or(DVec3::ZERO, |b| places[b][0].position));
+            (farthest(tip) - tip).length()
+        };
+        let size = (0..figures).map(extent).fold(0.0, f64::max);
         let finite = places.values().flatten().all(|p| p.position.is_finite() && p.rotation.is_finite());
         (finite && size.is_finite() && size > 0.0).then_some(Survey {
             bones,
@@ -78,6 +93,8 @@ impl Survey {
             places,
             stretch,
             size,
+            figures,
+            figure_of,
             scales,
             step: (end - start) / frames,
             vertices,
@@ -97,6 +114,11 @@ impl Survey {
     /// How a bone is seen from another at each moment.
     pub(super) fn seen<'a>(&'a self, from: usize, bone: usize) -> impl Iterator<Item = Placement> + 'a {
         self.places(from).iter().zip(self.places(bone)).map(|(a, b)| a.to(b))
+    }
+
+    /// The number of a bone's figure.
+    pub(super) fn figure(&self, bone: usize) -> usize {
+        self.figure_of[&bone]
     }
 
     pub(super) fn is_bone(&self, node: usize) -> bool {

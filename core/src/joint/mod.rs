@@ -122,6 +122,23 @@ impl Joint {
     }
 }
 
+/// Of so many bodies, those that joints hold together with one, itself among them.
+pub fn together(bodies: usize, joints: &[Joint], one: usize) -> Vec<bool> {
+    let mut found = vec![false; bodies];
+    found[one] = true;
+    let mut more = true;
+    while std::mem::take(&mut more) {
+        for joint in joints {
+            if let [End::Solid(a), End::Solid(b)] = joint.ends
+                && found[a] != found[b]
+            {
+                (found[a], found[b], more) = (true, true, true);
+            }
+        }
+    }
+    found
+}
+
 /// What a joint keeps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {

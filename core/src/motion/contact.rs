@@ -40,25 +40,38 @@ pub struct Strike {
 
 /// The points at which something bears on something else in a state.
 pub fn contacts<'a>(rig: &'a Rig, state: &'a State) -> impl ExactSizeIterator<Item = Contact> + 'a {
-    state.touched.iter().map(|t| Contact {
-        nodes: nodes(rig, t.colliders),
-        point: t.point,
-        normal: t.normal,
-        load: t.load,
-        friction: t.rub,
+    state.touched.iter().map(|t| {
+        let (at, turned) = seen(rig, state.time);
+        Contact {
+            nodes: nodes(rig, t.colliders),
+            point: at(t.point),
+            normal: turned(t.normal),
+            load: t.load,
+            friction: turned(t.rub),
+        }
     })
 }
 
 /// What began to touch in the frame, or the single step, that led to a state; pair by pair within each of its steps.
 pub fn strikes<'a>(rig: &'a Rig, state: &'a State) -> impl ExactSizeIterator<Item = Strike> + 'a {
-    state.strikes.iter().map(|s: &simulate::Strike| Strike {
-        nodes: nodes(rig, s.colliders),
-        time: s.time,
-        point: s.point,
-        normal: s.normal,
-        impulse: s.impulse,
-        speed: s.speed,
+    state.strikes.iter().map(|s: &simulate::Strike| {
+        let (at, turned) = seen(rig, s.time);
+        Strike {
+            nodes: nodes(rig, s.colliders),
+            time: s.time,
+            point: at(s.point),
+            normal: turned(s.normal),
+            impulse: turned(s.impulse),
+            speed: s.speed,
+        }
     })
+}
+
+/// How points and directions of the simulation are seen in the world at `time` (s).
+fn seen(rig: &Rig, time: f64) -> (impl Fn(DVec3) -> DVec3, impl Fn(DVec3) -> DVec3) {
+    let back = rig.vessel.as_ref().map(|v| v.into_world(time));
+    let turned = move |v: DVec3| back.map_or(v, |b| b.rotation * v);
+    (move |p: DVec3| back.map_or(p, |b| b.position + b.rotation * p), turned)
 }
 
 fn nodes(rig: &Rig, colliders: [u32; 2]) -> [usize; 2] {

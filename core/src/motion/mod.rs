@@ -246,7 +246,7 @@ impl Seen {
         // From the centre of mass and principal axes back to the node.
         let back = body.offset.to(&Placement::IDENTITY);
         let axes = back.rotation;
-        Sample {
+        let sample = Sample {
             node: self.shown.then(&back),
             keys: self.keys.then(&back),
             target_position: body.position_target.map(|t| state.targets[t].point.position),
@@ -255,6 +255,7 @@ impl Seen {
             force: s.force.strongest,
             torque: s.torque.strongest,
             saturated: s.force.was_saturated || s.torque.was_saturated,
-        }
+        };
+        rig.vessel.as_ref().map_or(sample, |v| v.seen(state.time, sample))
     }
 }

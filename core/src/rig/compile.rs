@@ -3,7 +3,7 @@
 
 use super::mass::mass;
 use super::names::{resolve_bodies, resolve_node};
-use super::{ColliderNote, Field, Frame, GroupFactors, Rig, Setting, Settings, Solid, Value, World, range};
+use super::{ColliderNote, Frame, GroupFactors, Rig, Setting, Settings, Solid, Value, range};
 use crate::curve::CurveError;
 use crate::cycle;
 use crate::guide::path::Accuracy;
@@ -13,7 +13,7 @@ use crate::setup::{
     self, Behaviour, Body, Keyable, Limit, Parts, Resolved, Setup, SetupError, Space, Targets, Timing,
 };
 use glam::DVec3;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// A rig, and what compiling it found worth saying.
 #[derive(Clone, Debug)]
@@ -32,6 +32,8 @@ pub struct Compiled {
 pub fn compile(scene: &Scene, setup: &Setup, clip: Option<&Clip>) -> Result<Compiled, SetupError> {
     setup.bake.check()?;
     let bodies = resolve_bodies(scene, setup)?;
+    let reduced = setup::detail::reduce(scene, setup, &bodies)?;
+    let setup = reduced.setup.as_ref();
     let splined = setup::through::respline(scene, setup, clip, &bodies)?;
     let clip = splined.as_ref().or(clip);
     // Targets that the clock does not move alone may be late.
@@ -61,22 +63,29 @@ pub fn compile(scene: &Scene, setup: &Setup, clip: Option<&Clip>) -> Result<Comp
         notes: Vec::new(),
         warnings,
         skins: skins(scene, setup, &pose, &bodies),
+        vessel: None,
+        idle: reduced.idle,
+        firm: Vec::new(),
     };
+    compiler.vessel = compiler.board()?;
     let mpu = compiler.mpu;
     if !(mpu.is_finite() && mpu > 0.0) {
         return Err(SetupError::new("world.metres_per_unit", format!("{mpu} must be above 0")));
     }
-    let groups = compiler.groups()?;
+    let mut groups = compiler.groups()?;
     for node in scene.parents_first() {
         if let Some(&b) = bodies.get(&node).filter(|&&b| setup.bodies[b].behaviour.simulated()) {
             compiler.solid(node, b)?;
         }
     }
+    groups.append(&mut compiler.firm);
     let world = compiler.world()?;
     let waits = compiler.waits(&bodies)?;
-    let joints = compiler.joints()?;
+    let mut joints = compiler.joints()?;
+    let pins = compiler.pins(&bodies, &joints, &groups)?;
+    joints.extend(pins);
     let (colliders, collider_notes) = compiler.colliders(&bodies)?;
-    let Compiler { mut solids, paths, trackers, notes, warnings, .. } = compiler;
+    let Compiler { mut solids, paths, trackers, notes, warnings, vessel, .. } = compiler;
     super::only::choose(scene, setup, &bodies, &mut solids)?;
     for solid in &mut solids {
         solid.keyed = solid.settings.keyed() || solid.groups.iter().any(|&g: &usize| groups[g].keyed());
@@ -94,6 +103,7 @@ pub fn compile(scene: &Scene, setup: &Setup, clip: Option<&Clip>) -> Result<Comp
         groups,
         world,
         range,
+        vessel: vessel.map(|v| v.1),
     };
     if range.turns > 1 {
         rig.repeat_settings();
@@ -119,6 +129,12 @@ pub(super) struct Compiler<'a> {
     pub(super) warnings: Vec<String>,
     /// Vertices that follow bones, where shapes are made of them.
     skins: HashMap<usize, Vec<DVec3>>,
+    /// The node that carries the simulation.
+    pub(super) vessel: Option<(usize, super::Vessel)>,
+    /// Joints of the set-up that hold nothing, since there is less detail.
+    pub(super) idle: HashSet<usize>,
+    /// Factors that bodies have of their own, numbered after those of groups.
+    firm: Vec<GroupFactors>,
 }
 
 /// The vertices that follow each body that is a bone, in its rigid frame; none where no shape asks for them.
@@ -146,85 +162,22 @@ impl Compiler<'_> {
         self.skins.get(&node).map_or(&[], Vec::as_slice)
     }
 
-    fn groups(&self) -> Result<Vec<GroupFactors>, SetupError> {
-        let mut groups = Vec::with_capacity(self.setup.groups.len());
-        for (i, g) in self.setup.groups.iter().enumerate() {
-            let place = format!("groups[{i}] \"{}\"", g.name);
-            if self.setup.groups[..i].iter().any(|o| o.name == g.name) {
-                return Err(SetupError::new(place, "is there twice; keep one"));
-            }
-            let factor = |name: &str, v: &Keyable| {
-                let place = format!("{place}.{name}");
-                check(&place, v, 0.0, f64::MAX)?;
-                Value::new(v).map_err(curve_error(place))
-            };
-            groups.push(GroupFactors {
-                strength: factor("strength", &g.strength)?,
-                damping: factor("damping", &g.damping)?,
-                compensation: factor("compensation", &g.compensation)?,
-                blend: factor("blend", &g.blend)?,
-            });
-        }
-        Ok(groups)
-    }
-
-    fn world(&self) -> Result<World, SetupError> {
-        let w = &self.setup.world;
-        let vector = |place: &str, v: [f64; 3]| match v.iter().all(|c| c.is_finite()) {
-            true => Ok(DVec3::from_array(v) / self.mpu),
-            false => Err(SetupError::new(place, "is not made of finite numbers")),
-        };
-        let value = |place: &str, v: &Keyable| {
-            check(place, v, 0.0, f64::MAX)?;
-            Value::new(v).map_err(curve_error(place))
-        };
-        let mut fields = Vec::with_capacity(w.fields.len());
-        for (i, field) in w.fields.iter().enumerate() {
-            let place = format!("world.fields[{i}]");
-            let (setup::Field::Wind { region, .. } | setup::Field::Drag { region, .. }) = field;
-            if region.is_some_and(|r| {
-                !(r.radius > 0.0 && r.radius.is_finite() && r.center.iter().all(|c| c.is_finite()))
-            }) {
-                return Err(SetupError::new(
-                    format!("{place}.region"),
-                    "needs a finite centre and a radius above 0",
-                ));
-            }
-            fields.push(match field {
-                setup::Field::Wind { velocity, strength, air_density, region } => {
-                    if !(air_density.is_finite() && *air_density >= 0.0) {
-                        return Err(SetupError::new(format!("{place}.air_density"), "must be 0 or more"));
-                    }
-                    Field::Wind {
-                        velocity: vector(&format!("{place}.velocity"), *velocity)?,
-                        strength: value(&format!("{place}.strength"), strength)?,
-                        air_density: air_density * self.mpu * self.mpu * self.mpu,
-                        region: *region,
-                    }
-                }
-                setup::Field::Drag { rate, spin_rate, region } => Field::Drag {
-                    rate: value(&format!("{place}.rate"), rate)?,
-                    spin_rate: value(&format!("{place}.spin_rate"), spin_rate.as_ref().unwrap_or(rate))?,
-                    region: *region,
-                },
-            });
-        }
-        Ok(World {
-            gravity: vector("world.gravity", w.gravity)?,
-            gravity_scale: Value::new(&w.gravity_scale).map_err(curve_error("world.gravity_scale"))?,
-            time_scale: value("world.time_scale", &w.time_scale)?,
-            fields,
-            metres_per_unit: self.mpu,
-        })
-    }
-
-    /// The path of something, in the world or as seen from something else.
+    /// The path of something in the world, as the simulation sees it.
     pub(super) fn path(&mut self, node: usize, sample: impl Fn(f64) -> Placement) -> usize {
-        let breaks = self.pose.breaks(node);
-        self.path_between(node, breaks, sample)
+        let (breaks, steps) = self.pose.breaks(node);
+        match self.vessel.clone() {
+            None => self.path_between(node, (breaks, steps), sample),
+            Some((carrier, vessel)) => {
+                let (own, jumps) = self.pose.breaks(carrier);
+                let mut all = [breaks, own].concat();
+                all.sort_by(f64::total_cmp);
+                all.dedup();
+                self.path_between(node, (all, steps || jumps), move |t| vessel.into_space(t).then(&sample(t)))
+            }
+        }
     }
 
-    fn path_between(
+    pub(super) fn path_between(
         &mut self,
         node: usize,
         (breaks, steps): (Vec<f64>, bool),
@@ -295,15 +248,16 @@ impl Compiler<'_> {
             }
             groups.push(g);
         }
+        if let Some(factors) = self.firmness(body, &place, guide_path)? {
+            groups.push(self.setup.groups.len() + self.firm.len());
+            self.firm.push(factors);
+        }
         let (velocity, spin) = match body.behaviour == Behaviour::Guided && body.guide.timing != Timing::Timed
         {
             true => (DVec3::ZERO, DVec3::ZERO), // the paper's objects start from rest
             false => self.keyed_velocity(hold),
         };
-        let start = (
-            body.velocity.map_or(velocity, |v| DVec3::from_array(v) / self.mpu),
-            body.spin.map_or(spin, DVec3::from_array),
-        );
+        let start = self.starting(body, in_world(self.start).position, (velocity, spin));
         if !(start.0.is_finite() && start.1.is_finite()) {
             return Err(SetupError::new(place, "the starting velocity or spin is not a finite number"));
         }
@@ -345,7 +299,7 @@ impl Compiler<'_> {
                 its.to(&seen.then(&offset))
             });
         }
-        self.path(node, move |t| {
+        self.path_between(node, pose.breaks(node), move |t| {
             let theirs = pose.placement_at(ancestor, t).then(&its);
             theirs.to(&pose.placement_at(node, t).then(&offset))
         })
@@ -444,7 +398,7 @@ impl Compiler<'_> {
         })
     }
 
-    fn key_time(&self, path: usize, key: usize, place: &str) -> Result<f64, SetupError> {
+    pub(super) fn key_time(&self, path: usize, key: usize, place: &str) -> Result<f64, SetupError> {
         let keys = &self.paths[path].keys;
         keys.get(key).copied().ok_or_else(|| {
             SetupError::new(
@@ -507,6 +461,7 @@ impl Compiler<'_> {
             base_distance,
             value(Setting::BaseAngle, &base_angle, degree)?,
             value(Setting::Anticipation, &r.anticipation, 1.0)?,
+            value(Setting::Balance, &r.balance, 1.0)?,
         ]))
     }
 

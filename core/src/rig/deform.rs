@@ -60,6 +60,10 @@ impl Compiler<'_> {
         } else if simulated(node).is_some() {
             return Ok(None);
         }
+        if self.vessel.is_some() {
+            let why = "changes its shape, and cannot in a \"space\" of the world's own yet; give it a shape that stays";
+            return Err(SetupError::new(place, why));
+        }
         Ok(Some(self.deformed(node, body, skinned, place)))
     }
 

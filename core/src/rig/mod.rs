@@ -5,16 +5,20 @@ mod apart;
 mod collider;
 mod compile;
 mod deform;
+mod firm;
 mod form;
 mod hand;
 mod joints;
 mod mass;
 mod names;
 mod only;
+mod pin;
 mod range;
 mod release;
 mod settings;
 mod touch;
+mod vessel;
+mod world;
 
 pub use collider::{Carrier, Coating, Collider, Colliders, Material};
 pub use compile::{Compiled, compile};
@@ -25,6 +29,7 @@ pub use range::{Range, frame_rate, range};
 pub use release::Release;
 pub use settings::{Drive, GroupFactors, Setting, Settings, Value};
 pub use touch::ColliderNote;
+pub use vessel::Vessel;
 
 use crate::guide::{Path, Tracker, WaitLink};
 use crate::joint::Joint;
@@ -58,6 +63,8 @@ pub struct Rig {
     pub solver: Solver,
     /// What is simulated and sampled.
     pub range: Range,
+    /// What carries the simulation, where not all of its motion is felt.
+    pub vessel: Option<Vessel>,
 }
 
 /// One simulated body.

@@ -58,6 +58,11 @@ impl Value {
     pub fn keyed(&self) -> bool {
         self.curve.is_some()
     }
+
+    /// When it may bend (s); empty for a constant.
+    pub fn times(&self) -> &[f64] {
+        self.curve.as_ref().map_or(&[], Curve::times)
+    }
 }
 
 /// What can be set on an actuator, by name, live or keyed.
@@ -86,11 +91,13 @@ pub enum Setting {
     BaseAngle = 9,
     /// Share of what the keys' own accelerations need that is pulled ahead of them.
     Anticipation = 10,
+    /// Share of a helping hand that keeps a figure above its feet.
+    Balance = 11,
 }
 
 impl Setting {
     /// All of them, in order.
-    pub const ALL: [Setting; 11] = [
+    pub const ALL: [Setting; 12] = [
         Setting::Alpha,
         Setting::Damping,
         Setting::RelaxationTime,
@@ -102,6 +109,7 @@ impl Setting {
         Setting::BaseDistance,
         Setting::BaseAngle,
         Setting::Anticipation,
+        Setting::Balance,
     ];
 
     /// Its name, as in the set-up file where it has one there.
@@ -118,6 +126,7 @@ impl Setting {
             Setting::BaseDistance => "base_distance",
             Setting::BaseAngle => "base_angle",
             Setting::Anticipation => "anticipation",
+            Setting::Balance => "balance",
         }
     }
 
@@ -127,7 +136,7 @@ impl Setting {
             // Below this the spring is as good as absent, and squares would underflow.
             Setting::RelaxationTime => (1e-6, f64::MAX),
             Setting::BaseDistance | Setting::BaseAngle => (1e-12, f64::MAX),
-            Setting::KeepUp | Setting::Blend | Setting::Anticipation => (0.0, 1.0),
+            Setting::KeepUp | Setting::Blend | Setting::Anticipation | Setting::Balance => (0.0, 1.0),
             Setting::MaxForce | Setting::MaxTorque => (0.0, f64::INFINITY),
             Setting::Alpha | Setting::Damping | Setting::Compensation => (0.0, f64::MAX),
         }
@@ -137,12 +146,12 @@ impl Setting {
 /// The settings of one actuator.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    values: [Value; 11],
+    values: [Value; 12],
 }
 
 impl Settings {
     /// From values in the order of [`Setting::ALL`].
-    pub fn new(values: [Value; 11]) -> Settings {
+    pub fn new(values: [Value; 12]) -> Settings {
         Settings { values }
     }
 
@@ -180,11 +189,15 @@ impl Settings {
             max_torque: limit(at(Setting::MaxTorque), strength),
             compensation: at(Setting::Compensation) * compensation,
             keep_up: at(Setting::KeepUp),
-            anticipation: at(Setting::Anticipation),
+            anticipation: at(Setting::Anticipation) * (strength / LETS_GO).min(1.0),
+            balance: at(Setting::Balance),
             reach: Reach::new(at(Setting::BaseDistance), at(Setting::BaseAngle)),
         }
     }
 }
+
+/// Groups weaker than this let go: of what they see coming, and of their pins.
+pub(super) const LETS_GO: f64 = 0.1;
 
 /// An infinite limit stays infinite however weak its group is, until that lets go: infinity times zero has no value.
 fn limit(value: f64, strength: f64) -> f64 {
@@ -228,6 +241,8 @@ pub struct Drive {
     pub keep_up: f64,
     /// Share of what the keys' own accelerations need that is pulled ahead of them.
     pub anticipation: f64,
+    /// Share of a helping hand that keeps a figure above its feet.
+    pub balance: f64,
     /// Base distance and angle.
     pub reach: Reach,
 }

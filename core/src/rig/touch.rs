@@ -116,7 +116,7 @@ impl Compiler<'_> {
     }
 
     /// The floor of the set-up. It has a number beyond all nodes.
-    fn floor(&self) -> Result<Option<Collider>, SetupError> {
+    fn floor(&mut self) -> Result<Option<Collider>, SetupError> {
         let Some(height) = self.setup.world.floor.filter(|_| self.setup.world.collisions) else {
             return Ok(None);
         };
@@ -126,11 +126,13 @@ impl Compiler<'_> {
                 format!("{height} is no height; give a finite number"),
             ));
         }
+        let place = Placement { position: DVec3::Y * height, ..Placement::IDENTITY };
+        let (carrier, place) = self.standing(None, place);
         Ok(Some(Collider {
             node: self.scene.nodes.len(),
             name: "floor".into(),
-            carrier: Carrier::World,
-            place: Placement { position: DVec3::Y * height, ..Placement::IDENTITY },
+            carrier,
+            place,
             geometry: Geometry::half_space(),
             material: self.material(&Contact::default(), "world.floor")?,
             size: f64::INFINITY,
@@ -168,7 +170,18 @@ impl Compiler<'_> {
                 "{place} is static, but has keys: it is seen to move, and touches where it is at the first frame; take \"animated\""
             ));
         }
-        (Carrier::World, here)
+        self.standing(Some(node), here)
+    }
+
+    /// What stands somewhere in the world: it goes by, where the simulation is carried along.
+    fn standing(&mut self, node: Option<usize>, here: Placement) -> (Carrier, Placement) {
+        match self.vessel.as_ref().map(|v| v.0) {
+            None => (Carrier::World, here),
+            Some(carrier) => {
+                let path = self.path(node.unwrap_or(carrier), move |_| here);
+                (Carrier::Keys(path), Placement::IDENTITY)
+            }
+        }
     }
 
     fn form(

@@ -67,7 +67,18 @@ fn explain_with(scene: &Scene, clip: &Clip, figure: Option<&Character>) -> Vec<C
         });
         let drags =
             if limb.drags { ", is dragged over the floor by its keys, so without friction" } else { "" };
-        let because = format!("{}{turns}{drags}; of the chain \"{chain}\"", limb.because);
+        let still = |[from, to]: &[f64; 2]| {
+            let start = clip.range().map_or(0.0, |r| r.0);
+            format!("{:.2} to {:.2} s", start + from, start + to)
+        };
+        let pinned = match limb.still.is_empty() {
+            true => String::new(),
+            false => {
+                let times: Vec<String> = limb.still.iter().map(still).collect();
+                format!(", is held still by its keys from {}, so pinned", times.join(", "))
+            }
+        };
+        let because = format!("{}{turns}{drags}{pinned}; of the chain \"{chain}\"", limb.because);
         bones.insert(limb.node, Choice { node: limb.node, behaviour: Behaviour::Guided, because });
     }
     for bone in figure.iter().flat_map(|f| &f.carried) {
@@ -193,7 +204,8 @@ pub fn automatic(scene: &Scene, clip: Option<&str>) -> Result<Setup, SetupError>
     if let Some(figure) = &figure {
         let mut pose = Pose::new(scene, Some(clip));
         pose.evaluate(first_frame(clip));
-        super::character::add(scene, &names, &pose, figure, &mut setup);
+        let start = clip.range().map_or(0.0, |r| r.0);
+        super::character::add(scene, &names, &pose, figure, start, &mut setup);
     }
     let hit = figure.is_some() || in_order.iter().any(|&node| !boned(node));
     let obstacles = scene.parents_first().into_iter().filter(|n| hit && !guided.contains(n) && !boned(*n));

@@ -1,6 +1,6 @@
 //! A skeleton's bodies and joints, as a set-up says them.
 
-use super::{Body, Group, Joint, JointFrame, JointKind, Limit, Part, Parts, Setup, Shape, Space};
+use super::{Body, Group, Joint, JointFrame, JointKind, Limit, Part, Parts, Pin, Setup, Shape, Space};
 use crate::character::{Character, Form, Limb};
 use crate::rotation;
 use crate::scene::{Placement, Pose, Scene};
@@ -23,12 +23,14 @@ const LOOSE: f64 = 0.5;
 /// Muscles turn their limbs at least this many times as hard as the clip's fastest turns need.
 const SPARE: f64 = 2.0;
 
-/// Adds a figure's bodies, joints, groups and floor to a set-up. `pose` is evaluated at the first frame.
+/// Adds a figure's bodies, joints, groups and floor to a set-up. `pose` is evaluated at the first frame. The clip starts at
+/// `start` s.
 pub(super) fn add(
     scene: &Scene,
     names: &HashMap<&str, Vec<usize>>,
     pose: &Pose,
     figure: &Character,
+    start: f64,
     setup: &mut Setup,
 ) {
     let reference = |limb: &Limb| scene.reference(names, limb.node);
@@ -36,6 +38,8 @@ pub(super) fn add(
     for chain in &figure.chains {
         setup.groups.push(Group::new(chain.name.clone(), if chain.loose { LOOSE } else { FIRM }));
     }
+    let roots = roots(figure);
+    setup.groups.extend(roots.iter().map(|name| Group::new(name.clone(), 1.0)));
     for limb in &figure.limbs {
         let chain = &figure.chains[limb.chain];
         let mut body = Body::new(reference(limb));
@@ -61,9 +65,13 @@ pub(super) fn add(
             body.actuator.max_torque = Some(Limit::Weights(weights.into()));
         }
         body.groups.push(chain.name.clone());
+        if limb.parent.is_none() {
+            body.groups.push(roots[limb.figure.min(roots.len() - 1)].clone());
+        }
         body.contact.layers.push(chain.name.clone());
         body.contact.passes.clone_from(&chain.near);
         body.contact.friction = limb.drags.then_some(0.0);
+        body.pins = limb.still.iter().map(|s| pin(*s, start)).collect();
         setup.bodies.push(body);
         let Some(parent) = limb.parent.map(|p| &figure.limbs[p]).filter(|_| limb.jointed) else { continue };
         let mut joint = Joint::new(JointKind::Universal, [&reference(parent), &reference(limb)]);
@@ -81,6 +89,26 @@ pub(super) fn add(
         }
         setup.joints.push(joint);
     }
+}
+
+/// The groups of what leads each figure: how strongly it is held in the world.
+fn roots(figure: &Character) -> Vec<String> {
+    let mut names: Vec<String> = match figure.names.is_empty() {
+        true => vec!["root".into()],
+        false => figure.names.iter().map(|n| format!("{n} root")).collect(),
+    };
+    for name in &mut names {
+        while figure.chains.iter().any(|c| c.name == *name) {
+            name.push_str(" bone");
+        }
+    }
+    names
+}
+
+/// A pin for the time (s from the clip's first moment) in which a limb is held still.
+fn pin(still: [f64; 2], start: f64) -> Pin {
+    let [from, to] = still.map(|s| ((start + s) * 1e4).round() / 1e4);
+    Pin::new(from, to)
 }
 
 /// The limit of a muscle, in weights, that is enough for what the clip has it do; `None` where the preset's is.

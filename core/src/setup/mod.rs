@@ -8,14 +8,17 @@ mod automatic;
 mod bake;
 mod character;
 mod contact;
+pub(crate) mod detail;
 mod joint;
 mod keyable;
+mod pin;
 mod preset;
 mod read;
 mod release;
 mod shape;
 mod solver;
 pub(crate) mod through;
+mod vessel;
 mod write;
 
 pub use automatic::{Choice, automatic, choose_clip, explain, remarks};
@@ -23,11 +26,13 @@ pub use bake::{Bake, BakedDeformation, BakedKeys, BakedLayer};
 pub use contact::{Coating, Contact};
 pub use joint::{At, Direction, Give, Joint, JointFrame, JointKind, Swing};
 pub use keyable::{Between, Keyable, Keys};
+pub use pin::Pin;
 pub use preset::{Preset, Resolved};
 pub use read::{SetupError, from_json, nearest, schema, to_json};
 pub use release::Release;
 pub use shape::{Part, Shape};
 pub use solver::{Solver, Tier};
+pub use vessel::Vessel;
 pub use write::to_text;
 
 use schemars::JsonSchema;
@@ -114,6 +119,13 @@ pub struct World {
     /// Height of a floor without end, scene units. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub floor: Option<f64>,
+    /// What carries everything that is simulated, if not all of its motion shall be felt. Default: the world.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub space: Option<Vessel>,
+    /// How many of the limbs that joints hold are simulated, 0 to 1; the lightest stay as keyed on what carries them.
+    /// Default 1.
+    #[serde(skip_serializing_if = "is_one")]
+    pub detail: f64,
 }
 
 impl Default for World {
@@ -131,6 +143,8 @@ impl Default for World {
             solver: Solver::default(),
             collisions: true,
             floor: None,
+            space: None,
+            detail: 1.0,
         }
     }
 }
@@ -174,6 +188,10 @@ pub struct Region {
     pub center: [f64; 3],
     /// Radius, world units, above 0.
     pub radius: f64,
+}
+
+fn is_one(x: &f64) -> bool {
+    *x == 1.0
 }
 
 fn one() -> Keyable {
@@ -266,6 +284,9 @@ pub struct Body {
     /// Keyed until physics takes over. Default: physics has it from the first frame.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub release: Option<Release>,
+    /// When it is held to its keys in the world: feet that stand, hands that hold on. In the order of time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pins: Vec<Pin>,
 }
 
 impl Body {
@@ -287,6 +308,7 @@ impl Body {
             groups: Vec::new(),
             contact: Contact::default(),
             release: None,
+            pins: Vec::new(),
         }
     }
 }
@@ -369,6 +391,9 @@ pub struct Guide {
     /// Keys at which this target waits for another.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<Wait>,
+    /// `timed`: keys that are followed more or less closely than others.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub keys: Vec<KeyStrength>,
 }
 
 /// In whose frame the keys are chased.
@@ -444,6 +469,31 @@ pub struct SpeedAtKey {
     pub speed: f64,
 }
 
+/// How closely a key is followed. Straight from key to key; those that are not named have a strength of 1.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KeyStrength {
+    /// Key number, from 0.
+    pub key: usize,
+    /// Multiplies the strength there, 0 or more. Default 1.
+    #[serde(default = "whole", skip_serializing_if = "is_one")]
+    pub strength: f64,
+    /// Whether it is reached whatever it takes. Default false.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hard: bool,
+}
+
+fn whole() -> f64 {
+    1.0
+}
+
+impl KeyStrength {
+    /// A key of that number with that strength.
+    pub fn new(key: usize, strength: f64) -> KeyStrength {
+        KeyStrength { key, strength, hard: false }
+    }
+}
+
 /// "Wait at key `at_key` until the target of `for` has passed key `passes_key`."
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -490,6 +540,10 @@ pub struct Actuator {
     /// without trailing. `timed` only. Keyable. Default 0; figures have their own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub anticipation: Option<Keyable>,
+    /// How much a helping hand carries a figure and keeps it above its feet, from 0 to 1; of the body that leads it.
+    /// Keyable. Default 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub balance: Option<Keyable>,
     /// 0 is the keys, 1 is physics. Keyable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blend: Option<Keyable>,

@@ -37,6 +37,8 @@ pub struct Resolved {
     pub max_torque: Limit,
     /// See [`Actuator::anticipation`].
     pub anticipation: Keyable,
+    /// See [`Actuator::balance`].
+    pub balance: Keyable,
     /// See [`Actuator::compensation`].
     pub compensation: Keyable,
     /// See [`Actuator::keep_up`].
@@ -85,6 +87,7 @@ impl Preset {
             max_force: limit(weights),
             max_torque: limit(weights),
             anticipation: 0.0.into(),
+            balance: 0.0.into(),
             compensation: compensation.into(),
             keep_up: keep_up.into(),
             blend: 1.0.into(),
@@ -96,6 +99,10 @@ impl Preset {
 impl Setup {
     /// Gives every body this preset. What sees its keys coming does so by as much as the preset lets it.
     pub fn use_preset(&mut self, preset: Preset) {
+        if preset == Preset::Ragdoll {
+            // What has no strength holds on to nothing.
+            self.bodies.iter_mut().for_each(|b| b.pins.clear());
+        }
         for actuator in self.bodies.iter_mut().map(|b| &mut b.actuator) {
             actuator.preset = preset;
             let knows = actuator.anticipation.as_ref().is_some_and(|a| a.first() > 0.0);
@@ -132,6 +139,7 @@ impl Actuator {
             max_force: stronger(self.max_force.clone().unwrap_or(base.max_force)),
             max_torque: stronger(self.max_torque.clone().unwrap_or(base.max_torque)),
             anticipation: keyable(&self.anticipation, base.anticipation),
+            balance: keyable(&self.balance, base.balance),
             compensation: keyable(&self.compensation, base.compensation),
             keep_up: keyable(&self.keep_up, base.keep_up),
             blend: keyable(&self.blend, base.blend),

@@ -65,6 +65,15 @@ impl Balance {
         self.holds.get(solid).is_some_and(|h| h.is_some() || self.leads[solid])
     }
 
+    /// What leads the tree that a solid is of, if it is of one.
+    pub fn lead(&self, solid: usize) -> Option<usize> {
+        let mut lead = solid;
+        while let Some((parent, _)) = self.holds.get(lead).copied().flatten() {
+            lead = parent as usize;
+        }
+        self.leads.get(lead).copied().unwrap_or(false).then_some(lead)
+    }
+
     /// Has the muscles of these solids, parents before children, begin to hold what hangs on them.
     pub fn begin(&mut self, rig: &Rig, state: &mut State, solids: &[u32]) {
         let start = state.time;
@@ -74,11 +83,19 @@ impl Balance {
                 (s.force.correction, s.torque.correction) = (DVec3::ZERO, DVec3::ZERO);
             }
         }
-        self.hold(rig, state, solids, |i| f64::from(u8::from(rig.drive(i, start).compensation > 0.0)));
+        let knows = |i: usize| f64::from(u8::from(rig.drive(i, start).compensation > 0.0));
+        self.hold(rig, state, solids, knows, |i| rig.drive(i, start).balance);
     }
 
     /// Has them go on with the pose as it is now; each by as much as `share` says of its settings.
-    pub fn hold(&mut self, rig: &Rig, state: &mut State, solids: &[u32], share: impl Fn(usize) -> f64) {
+    pub fn hold(
+        &mut self,
+        rig: &Rig,
+        state: &mut State,
+        solids: &[u32],
+        share: impl Fn(usize) -> f64,
+        helped: impl Fn(usize) -> f64,
+    ) {
         if self.holds.is_empty() {
             return;
         }
@@ -101,8 +118,13 @@ impl Balance {
             let about = |p: DVec3| (moment / mass - p).cross(gravity * -mass);
             let (force, torque) = match self.holds[i] {
                 Some((_, joint)) => (DVec3::ZERO, about(s.placement().then(&joint).position)),
+                // What a helping hand carries it need not.
                 None if self.leads[i] => (
-                    if solid.position_target.is_some() { gravity * -mass } else { DVec3::ZERO },
+                    if solid.position_target.is_some() {
+                        gravity * (-mass * (1.0 - helped(i)))
+                    } else {
+                        DVec3::ZERO
+                    },
                     if solid.rotation_target.is_some() { about(s.position) } else { DVec3::ZERO },
                 ),
                 None => continue,
@@ -121,7 +143,14 @@ impl Balance {
     /// Has them pull as much of what their keys need in a step as they anticipate.
     pub fn anticipate(&mut self, rig: &Rig, state: &mut State, solids: &[u32], drives: &[Drive], step: Span) {
         let wanted = |i: &u32| self.knows(*i as usize) && drives[*i as usize].anticipation > 0.0;
-        if self.holds.is_empty() || !solids.iter().any(wanted) || step.h <= 0.0 {
+        if self.holds.is_empty() || step.h <= 0.0 {
+            return;
+        }
+        if !solids.iter().any(wanted) {
+            for &i in solids.iter().filter(|i| self.knows(**i as usize)) {
+                let s = &mut state.solids[i as usize];
+                (s.force.ahead, s.torque.ahead) = (DVec3::ZERO, DVec3::ZERO);
+            }
             return;
         }
         // Near by, so that places far from the origin cost no digits.

@@ -6,7 +6,7 @@
 use super::constrain::{Constraints, Pulled};
 use super::{JointState, Session};
 use crate::actuator::Memory;
-use crate::joint::{End, Joint, Kind, Spring};
+use crate::joint::{self, End, Joint, Kind, Spring};
 use crate::rig::{Hand, Rig, Value};
 use crate::rotation;
 use crate::scene::Placement;
@@ -172,7 +172,7 @@ impl Session {
         let point = Placement { position: point, rotation: DQuat::IDENTITY };
         let position = match grip.at {
             Point::Node(_) => node.then(&point).position,
-            Point::World(_) => place.to(&point).position,
+            Point::World(_) => place.to(&self.rig.in_space(self.state.time, point)).position,
         };
         let handle = Placement { position, rotation: node.rotation };
         let hand = Hand::still(self.state.time, place.then(&handle));
@@ -194,7 +194,7 @@ impl Session {
     /// there evenly over the next frame; a turn of more than a radian takes longer.
     pub fn drag_move(&mut self, drag: Drag, target: Placement) -> Result<(), DragError> {
         let hand = self.drags.find(drag)?;
-        let target = check_target(target)?;
+        let target = self.rig.in_space(self.state.time, check_target(target)?);
         let (now, frame) = (self.state.time, 1.0 / self.rig.range.frames_per_second);
         let hand = &mut Arc::make_mut(&mut self.rig).hands[hand];
         let from = hand.at(now);
@@ -205,7 +205,8 @@ impl Session {
 
     /// Where a hand is now.
     pub fn drag_hand(&self, drag: Drag) -> Result<Placement, DragError> {
-        Ok(self.rig.hands[self.drags.find(drag)?].at(self.state.time))
+        let now = self.state.time;
+        Ok(self.rig.in_world(now, self.rig.hands[self.drags.find(drag)?].at(now)))
     }
 
     /// Lets go. What was dragged goes on from where it is, as it moves.
@@ -237,7 +238,7 @@ impl Session {
         budget: Duration,
     ) -> Result<Pulled, DragError> {
         let hand = self.drags.find(drag)?;
-        let target = check_target(target)?;
+        let target = self.rig.in_space(self.state.time, check_target(target)?);
         Arc::make_mut(&mut self.rig).hands[hand] = Hand::still(self.state.time, target);
         self.frame = None;
         let clock = self.clock;
@@ -315,22 +316,7 @@ fn joints(rig: &Rig, solid: usize, hand: usize, handle: Placement, grip: &Grip) 
 
 /// Mass of all bodies that joints hold together with one (kg).
 fn mass_together(rig: &Rig, solid: usize) -> f64 {
-    let mut found = vec![false; rig.solids.len()];
-    found[solid] = true;
-    loop {
-        let mut more = false;
-        for joint in &rig.joints {
-            if let [End::Solid(a), End::Solid(b)] = joint.ends
-                && found[a] != found[b]
-            {
-                (found[a], found[b]) = (true, true);
-                more = true;
-            }
-        }
-        if !more {
-            break;
-        }
-    }
+    let found = joint::together(rig.solids.len(), &rig.joints, solid);
     rig.solids.iter().zip(&found).filter(|(_, f)| **f).map(|(s, _)| s.mass).sum()
 }
 

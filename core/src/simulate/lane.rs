@@ -7,6 +7,7 @@ use super::balance::Balance;
 use super::carriers::Carriers;
 use super::cluster::{Cluster, Clusters};
 use super::constrain::Yield;
+use super::help::Help;
 use super::linkage::Linkages;
 use super::state::{MOST_HALVED, at_start};
 use super::step::step_cluster;
@@ -27,6 +28,7 @@ pub struct Lane {
     pub air: super::air::Air,
     pub linkages: Linkages,
     pub balance: Balance,
+    pub help: Help,
     pub touch: Option<Touch>,
     /// How bodies gave way to their actuators in their free motion.
     pub yields: Vec<Yield>,
@@ -45,12 +47,14 @@ impl Lane {
     pub fn new(rig: &Rig, carriers: Option<&Arc<Carriers>>) -> Lane {
         let start = at_start(rig);
         let linkages = Linkages::new(rig);
+        let balance = Balance::new(rig);
         Lane {
             drives: (0..rig.solids.len()).map(|i| rig.drive(i, rig.range.start())).collect(),
             responses: vec![Kept::default(); rig.solids.len()],
             limits: vec![f64::INFINITY; rig.trackers.len()],
             air: super::air::Air::new(rig),
-            balance: Balance::new(rig),
+            help: Help::new(rig, |i| balance.lead(i)),
+            balance,
             touch: carriers.map(|c| Touch::new(rig, c.clone(), &linkages)),
             linkages,
             yields: vec![Yield::default(); rig.solids.len()],

@@ -353,6 +353,7 @@ impl Linkage {
             groups: rig.groups.clone(),
             world: rig.world.clone(),
             range: rig.range,
+            vessel: None,
             // Of a step's time, its share.
             solver: crate::rig::Solver {
                 budget: rig.solver.budget.map(|b| b.mul_f64(joints.len() as f64 / rig.joints.len() as f64)),

@@ -9,6 +9,7 @@ mod cluster;
 mod constrain;
 mod drag;
 mod frames;
+mod help;
 mod islands;
 mod lane;
 mod linkage;

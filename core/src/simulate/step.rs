@@ -147,7 +147,9 @@ fn step_once(
     if !cluster.linkages.is_empty() {
         // What is quick to notice a push knows its own weight.
         let drives = &lane.drives;
-        lane.balance.hold(rig, state, cluster.solids, |i| 1.0 - libm::exp(-drives[i].compensation));
+        let knows = |i: usize| 1.0 - libm::exp(-drives[i].compensation);
+        lane.balance.hold(rig, state, cluster.solids, knows, |i| drives[i].balance);
+        lane.help.find(rig, state, cluster.solids, drives, [from, to, h]);
         lane.balance.anticipate(rig, state, cluster.solids, drives, Span { from, to, h });
     }
     for &k in cluster.linkages {
@@ -221,7 +223,10 @@ fn step_solid(rig: &Rig, state: &mut State, lane: &mut Lane, i: usize, times: Ti
     }
     let frame = state.frame(rig, solid.frame, times.to);
     let mut drive = lane.drives[i];
-    let surroundings = lane.air.on(solid, before.position, before.velocity);
+    let mut surroundings = lane.air.on(solid, before.position, before.velocity);
+    if let Some(help) = lane.help.on(i) {
+        surroundings.acceleration += help;
+    }
 
     // targets move first
     let mut position_pull = None;

@@ -28,12 +28,13 @@ impl Skeleton {
         let place = |end: End| match end {
             End::World => Placement::IDENTITY,
             End::Solid(i) => solid(i),
-            End::Keys(p) => rig.paths[p].placement(time),
+            End::Keys(p) => rig.in_world(time, rig.paths[p].placement(time)),
             End::Hand(h) => rig.hands[h].at(time),
         };
         let mut of_solid: Vec<Vec<DVec3>> = vec![Vec::new(); rig.solids.len()];
         let mut skeleton = Skeleton::default();
-        for joint in rig.joints.iter().filter(|j| !matches!(j.kind, Kind::Pose(_))) {
+        // Muscles and pins are none of the set-up's joints.
+        for joint in rig.joints.iter().filter(|j| j.of != usize::MAX) {
             let at = [0, 1].map(|k| place(joint.ends[k]).then(&joint.frames[k]).position);
             for (end, at) in joint.ends.iter().zip(at) {
                 match end {
@@ -53,7 +54,9 @@ impl Skeleton {
                     of_solid[i].clear();
                     skeleton.shapes.push((c, solid(i)));
                 }
-                Carrier::Keys(p) => skeleton.hands.push((c, rig.paths[p].placement(time))),
+                Carrier::Keys(p) => {
+                    skeleton.hands.push((c, rig.in_world(time, rig.paths[p].placement(time))));
+                }
                 Carrier::World => {}
             }
         }

@@ -14,6 +14,7 @@ pub(super) struct Maker {
     materials: Vec<Value>,
     meshes: Vec<Value>,
     nodes: Vec<Value>,
+    skins: Vec<Value>,
     roots: Vec<usize>,
     samplers: Vec<Value>,
     channels: Vec<Value>,
@@ -21,6 +22,7 @@ pub(super) struct Maker {
 
 const FLOAT: u32 = 5126;
 const UNSIGNED_SHORT: u32 = 5123;
+const UNSIGNED_BYTE: u32 = 5121;
 
 /// Scenes with more nodes than this are written with a line for each, to stay small.
 const MOST_NODES_AT_LENGTH: usize = 40;
@@ -35,6 +37,7 @@ impl Maker {
             materials: Vec::new(),
             meshes: Vec::new(),
             nodes: Vec::new(),
+            skins: Vec::new(),
             roots: Vec::new(),
             samplers: Vec::new(),
             channels: Vec::new(),
@@ -92,6 +95,53 @@ impl Maker {
     /// Any closed mesh.
     pub fn of_one_colour(&mut self, solid: &Solid, colour: [f64; 3]) -> usize {
         self.mesh(solid, std::slice::from_ref(&solid.triangles), &[colour])
+    }
+
+    /// A skin: of each bone its node, where it is at rest in the world, what of the skin follows it, in its own axes, and
+    /// its colour. Bones at rest are not turned. It is shown by a node of its own.
+    pub fn skin(&mut self, name: &str, bones: &[(usize, DVec3, Solid, [f64; 3])]) {
+        let mut all = Solid::default();
+        let (mut joints, mut parts, mut colours) = (Vec::new(), Vec::new(), Vec::new());
+        for (i, (_, at, solid, colour)) in bones.iter().enumerate() {
+            let first = all.triangles.len();
+            let moved = solid.positions.iter().map(|p| *p + *at).collect();
+            all = all.with(&Solid {
+                positions: moved,
+                normals: solid.normals.clone(),
+                triangles: solid.triangles.clone(),
+            });
+            joints.extend(solid.positions.iter().flat_map(|_| [i as u8, 0, 0, 0]));
+            let own = all.triangles[first..].to_vec();
+            match colours.iter().position(|c| c == colour) {
+                Some(known) => {
+                    let part: &mut Vec<[u16; 3]> = &mut parts[known];
+                    part.extend(own)
+                }
+                None => {
+                    colours.push(*colour);
+                    parts.push(own);
+                }
+            }
+        }
+        let count = all.positions.len();
+        let mesh = self.mesh(&all, &parts, &colours);
+        let joints = self.accessor("VEC4", UNSIGNED_BYTE, count, joints, Some(34962));
+        let weights =
+            self.floats("VEC4", (0..count).flat_map(|_| [1.0, 0.0, 0.0, 0.0]).collect(), Some(34962));
+        for primitive in self.meshes[mesh]["primitives"].as_array_mut().into_iter().flatten() {
+            primitive["attributes"]["JOINTS_0"] = json!(joints);
+            primitive["attributes"]["WEIGHTS_0"] = json!(weights);
+        }
+        let back = bones.iter().flat_map(|(_, at, ..)| {
+            let mut m = [1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0];
+            m[12..15].copy_from_slice(&(-*at).to_array());
+            m
+        });
+        let back = self.floats("MAT4", back.collect(), None);
+        let bones: Vec<usize> = bones.iter().map(|b| b.0).collect();
+        self.skins.push(json!({"joints": bones, "inverseBindMatrices": back}));
+        self.roots.push(self.nodes.len());
+        self.nodes.push(json!({"name": name, "mesh": mesh, "skin": self.skins.len() - 1}));
     }
 
     fn mesh(&mut self, solid: &Solid, parts: &[Vec<[u16; 3]>], colours: &[[f64; 3]]) -> usize {
@@ -172,12 +222,13 @@ impl Maker {
         let width = match kind {
             "SCALAR" => 1,
             "VEC3" => 3,
+            "MAT4" => 16,
             _ => 4,
         };
         let stored: Vec<f32> = values.iter().map(|v| *v as f32).collect();
         let data = stored.iter().flat_map(|v| v.to_le_bytes()).collect();
         let index = self.accessor(kind, FLOAT, values.len() / width, data, target);
-        if kind != "VEC4" {
+        if width < 4 {
             // Required for key times and positions.
             let bound = |pick: fn(f32, f32) -> f32| -> Vec<f32> {
                 let of = |c: usize| stored.iter().skip(c).step_by(width).copied().reduce(pick);
@@ -221,6 +272,9 @@ impl Maker {
                 "byteLength": self.bytes.len(), "uri": format!("data:application/octet-stream;base64,{data}"),
             }],
         });
+        if !self.skins.is_empty() {
+            document["skins"] = json!(self.skins);
+        }
         // A clip must move something.
         if self.channels.is_empty() {
             document.as_object_mut().expect("it is an object").remove("animations");

@@ -9,6 +9,8 @@ mod bat;
 mod bird;
 mod bridge;
 mod dominoes;
+mod figure;
+mod figures;
 mod flock;
 mod hanging;
 mod joined;
@@ -59,6 +61,13 @@ pub fn all() -> Vec<(&'static str, String)> {
         ("shelf", shelf::shelf()),
         ("soft_snake", tow::soft_snake()),
         ("ball_pit", pit::ball_pit()),
+        ("hard_keys", hard_keys(&["hint", "as keyed", "hard"])),
+        ("balance", figures::balance()),
+        ("fox_box", figures::fox_box()),
+        ("figure_ball", figures::figure_ball()),
+        ("robot_arm", figures::robot_arm()),
+        ("stairs", figures::stairs()),
+        ("tug", figures::tug()),
     ]
 }
 
@@ -75,6 +84,12 @@ pub fn setups() -> Vec<(&'static str, String)> {
         ("bird_ball", flock::bird_ball_setup()),
         ("soft_snake", tow::soft_snake_setup()),
         ("ball_pit", pit::ball_pit_setup()),
+        ("balance", figures::balance_setup()),
+        ("fox_box", figures::fox_box_setup()),
+        ("figure_ball", figures::figure_ball_setup()),
+        ("robot_arm", figures::robot_arm_setup()),
+        ("stairs", figures::stairs_setup()),
+        ("tug", figures::tug_setup()),
     ]
 }
 
@@ -158,6 +173,20 @@ fn dash(names: &[&str]) -> String {
     let mut m = Maker::new("Dash");
     for (name, colour) in names.iter().zip(COLOURS) {
         let mesh = m.ball(0.1, &[colour]);
+        let node = m.node(name, Some(mesh), places[0], None);
+        m.translate(node, &times, &places);
+    }
+    m.finish()
+}
+
+/// Up to a corner and down again, for several balls.
+fn hard_keys(names: &[&str]) -> String {
+    let times = seconds(&[0.0, 12.0, 24.0, 48.0]);
+    let places =
+        [DVec3::ZERO, DVec3::new(1.0, 1.0, 0.0), DVec3::new(2.0, 0.0, 0.0), DVec3::new(3.0, 0.0, 0.0)];
+    let mut m = Maker::new("Corner");
+    for (name, colour) in names.iter().zip(COLOURS) {
+        let mesh = m.ball(0.06, &[colour]);
         let node = m.node(name, Some(mesh), places[0], None);
         m.translate(node, &times, &places);
     }

@@ -28,6 +28,9 @@ impl Compiler<'_> {
     pub(super) fn joints(&mut self) -> Result<Vec<Joint>, SetupError> {
         let mut joints = Vec::new();
         for (i, wanted) in self.setup.joints.iter().enumerate() {
+            if self.idle.contains(&i) {
+                continue;
+            }
             let parts = self.joint(i, wanted)?;
             joints.extend(parts);
         }
@@ -128,7 +131,9 @@ impl Compiler<'_> {
     /// What a joint's end is: a solid, a keyed node, or the world.
     fn end(&mut self, name: &str, place: &str) -> Result<End, SetupError> {
         if name == "world" && !self.names.contains_key(name) {
-            return Ok(End::World);
+            // The world goes by.
+            let carrier = self.vessel.as_ref().map(|v| v.0);
+            return Ok(carrier.map_or(End::World, |n| End::Keys(self.path(n, |_| Placement::IDENTITY))));
         }
         let node = super::resolve_node(self.scene, &self.names, name, place)?;
         if let Some(&solid) = self.solid_of_node.get(&node) {
