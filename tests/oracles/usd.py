@@ -12,6 +12,8 @@ request: {"ask": "worlds", "file": F, "times": [...]}
            -> [{"name", "bodies": [path, path], "rotations": [xyzw, xyzw], "limits": {rotX: [low, high], ...}}]
          {"ask": "values", "file": F, "attributes": [path, ...], "times": [...]}
            -> {path: [value per time]}
+         {"ask": "export", "file": F, "to": G}
+           -> {}, the layer F written as G, in the format that its ending says
 """
 
 import json
@@ -173,6 +175,11 @@ def values(request):
     return out
 
 
-answers = {"worlds": worlds, "validate": validate, "changes": changes, "joints": joints, "values": values}
+def export(request):
+    Sdf.Layer.FindOrOpen(request["file"]).Export(request["to"])
+    return {}
+
+
+answers = {"export": export, "worlds": worlds, "validate": validate, "changes": changes, "joints": joints, "values": values}
 request = json.load(sys.stdin)
 print(json.dumps(answers[request["ask"]](request)))
