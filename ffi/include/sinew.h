@@ -238,6 +238,11 @@
 #define SINEW_OPENUSD 2048
 
 /**
+ * USD: write few keys as splines, instead of a sample at every frame.
+ */
+#define SINEW_SPLINES 4096
+
+/**
  * Share of the distance to the target that one relaxation time makes up.
  */
 #define SINEW_SETTING_ALPHA 0
@@ -641,7 +646,7 @@ typedef struct sinew_bake_request {
   uint32_t struct_size;
   /**
    * `SINEW_EVERY_FRAME`, `SINEW_FRAMES`, `SINEW_REPLACE`, `SINEW_IN_PLACE`, `SINEW_AUTOMATIC`,
-   * `SINEW_COMPARE_STEPS`, `SINEW_LOOP`, `SINEW_HOLD`, `SINEW_FLATTEN`, `SINEW_OPENUSD`, added up.
+   * `SINEW_COMPARE_STEPS`, `SINEW_LOOP`, `SINEW_HOLD`, `SINEW_FLATTEN`, `SINEW_OPENUSD`, `SINEW_SPLINES`, added up.
    */
   uint32_t flags;
   /**

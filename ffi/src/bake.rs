@@ -39,6 +39,9 @@ pub const SINEW_FLATTEN: u32 = 1024;
 /// instead of by Sinew itself. Where it is not there, Sinew does it, with a warning.
 pub const SINEW_OPENUSD: u32 = 2048;
 
+/// USD: write few keys as splines, instead of a sample at every frame.
+pub const SINEW_SPLINES: u32 = 4096;
+
 /// What to bake, and how. All zeros but `struct_size` and `scene` bakes like `sinew bake SCENE`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +49,7 @@ pub struct sinew_bake_request {
     /// `sizeof(sinew_bake_request)`.
     pub struct_size: u32,
     /// `SINEW_EVERY_FRAME`, `SINEW_FRAMES`, `SINEW_REPLACE`, `SINEW_IN_PLACE`, `SINEW_AUTOMATIC`,
-    /// `SINEW_COMPARE_STEPS`, `SINEW_LOOP`, `SINEW_HOLD`, `SINEW_FLATTEN`, `SINEW_OPENUSD`, added up.
+    /// `SINEW_COMPARE_STEPS`, `SINEW_LOOP`, `SINEW_HOLD`, `SINEW_FLATTEN`, `SINEW_OPENUSD`, `SINEW_SPLINES`, added up.
     pub flags: u32,
     /// `SINEW_PRESET_...` for every actuator.
     pub preset: i32,
@@ -195,7 +198,8 @@ unsafe fn plain(r: &sinew_bake_request) -> Result<BakeRequest, Fault> {
         | SINEW_LOOP
         | SINEW_HOLD
         | SINEW_FLATTEN
-        | SINEW_OPENUSD;
+        | SINEW_OPENUSD
+        | SINEW_SPLINES;
     job::known_flags(r.flags, known)?;
     // SAFETY: the same promises.
     let (scene, output, setup, clip, name, root, plot, contacts, only) = unsafe {
@@ -229,6 +233,7 @@ unsafe fn plain(r: &sinew_bake_request) -> Result<BakeRequest, Fault> {
         replace: has(SINEW_REPLACE),
         in_place: has(SINEW_IN_PLACE),
         flatten: has(SINEW_FLATTEN),
+        splines: has(SINEW_SPLINES),
         preset: job::preset(r.preset)?,
         frames: job::frames(r.flags, r.first_frame, r.last_frame)?,
         every_frame: has(SINEW_EVERY_FRAME),

@@ -58,6 +58,7 @@ def bake(
     compare_steps: bool = False,
     flatten: bool = False,
     openusd: bool = False,
+    splines: bool = False,
     asset_root: Optional[Path] = None,
     plot: Optional[Path] = None,
     contacts: Optional[Path] = None,
@@ -82,6 +83,7 @@ def bake(
         (compare_steps, _abi.COMPARE_STEPS),
         (flatten, _abi.FLATTEN),
         (openusd, _abi.OPENUSD),
+        (splines, _abi.SPLINES),
     ]
     request.flags = sum(flag for is_on, flag in switches if is_on)
     fill(

@@ -7,7 +7,7 @@
 //! scene's folder; `value` decodes attributes, `units` converts;
 //! `xform` reads transform operations and `motion` makes curves of them; `mesh`, `skel`, `camera` and `read` make the scene;
 //! `physics` makes a set-up of UsdPhysics, and writes one as it. For writing, `operate` says a motion in a prim's own
-//! operations, `animate` in a skeleton's animation; `edits` are put into a layer, and `save` puts layers on disk, `save_elsewhere` by a
+//! operations, `spline` in splines, `animate` in a skeleton's animation; `edits` are put into a layer, and `save` puts layers on disk, `save_elsewhere` by a
 //! studio's own OpenUSD.
 //! `export` makes a new stage of a scene that came from elsewhere.
 
@@ -25,6 +25,7 @@ mod read;
 mod save;
 mod save_elsewhere;
 mod skel;
+mod spline;
 mod stage;
 mod units;
 mod value;
@@ -45,6 +46,7 @@ use xform::Stack;
 
 pub use origin::Backend;
 pub use save::Destination;
+pub use spline::Tolerance;
 
 /// Whether a file of that name is USD.
 pub fn is_usd(path: &Path) -> bool {
@@ -103,6 +105,8 @@ struct Changes {
     pose: BTreeSet<usize>,
     deformations: Vec<Deformation>,
     physics: Option<Setup>,
+    /// How near splines must be, by node; without, time samples are written.
+    splines: Option<HashMap<usize, Tolerance>>,
 }
 
 /// A stage: the scene read from it, and what was changed since.
@@ -263,6 +267,11 @@ impl Document {
             }
         }
         Ok(())
+    }
+
+    /// Has the curves of prims written as splines, within these tolerances by node. Joints of skeletons have none in USD.
+    pub fn use_splines(&mut self, tolerances: HashMap<usize, Tolerance>) {
+        self.changes.splines = Some(tolerances);
     }
 
     /// Takes a set-up to be written as UsdPhysics.

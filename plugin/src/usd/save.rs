@@ -7,7 +7,7 @@
 use super::edits::Edits;
 use super::operate;
 use super::stage::{self, Opened, said};
-use super::{Backend, Document, Home};
+use super::{Backend, Document, Home, Tolerance, spline};
 use crate::error::Error;
 use crate::files::Staging;
 use glam::DMat4;
@@ -70,6 +70,14 @@ impl Document {
         }
         if is_own && how != Destination::InPlace {
             return Err(Error::input("is the scene itself; save under another name, or in place"));
+        }
+        if self.changes.splines.is_some()
+            && self.origin.backend == Backend::BuiltIn
+            && (ending != "usda" || how != Destination::Layer)
+        {
+            return Err(Error::input(
+                "splines go into a layer over the scene that ends in .usda; everything else with them takes OpenUSD",
+            ));
         }
         let how = if self.origin.memory.is_some() { Destination::Flat } else { how };
         let opened = self.origin.open()?;
@@ -265,7 +273,18 @@ impl Document {
         }
         for (frames, &i) in frames.iter().zip(&prims) {
             let home = &self.prims[i];
-            warnings.extend(operate::write(&home.path, &home.stack, home.outer, frames, edits));
+            let (path, stack, outer) = (&home.path, &home.stack, home.outer);
+            // A tolerance of the world means less under a scaled parent.
+            let parent = self.scene.nodes[home.node].parent.map(|p| pose.world(p).matrix3);
+            let scale =
+                parent.map_or(1.0, |m| m.x_axis.length().max(m.y_axis.length()).max(m.z_axis.length()));
+            let tolerance = self.changes.splines.as_ref().and_then(|s| s.get(&home.node)).map(|t| {
+                Tolerance { place: t.place / (self.units.metres * scale.max(f64::MIN_POSITIVE)), ..*t }
+            });
+            let said = tolerance
+                .filter(|_| frames.len() > 1)
+                .and_then(|t| spline::write(path, stack, outer, frames, t, edits));
+            warnings.extend(said.or_else(|| operate::write(path, stack, outer, frames, edits)));
         }
         let skeletons: BTreeSet<usize> = nodes
             .iter()

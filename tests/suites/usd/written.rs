@@ -408,3 +408,51 @@ fn a_spline_that_is_not_simulated_stays_below_a_layer_and_is_never_lost() {
         assert!(!folder.path().join(name).exists());
     }
 }
+
+#[test]
+fn splines_play_what_was_simulated_with_few_keys() {
+    if !openusd::is_installed() {
+        return;
+    }
+    let folder = scratch::folder("usd-spline-out");
+    let file = folder.path().join("pendulum.usda");
+    std::fs::copy(sinew_tests::repository::root().join("examples/usd/pendulum.usda"), &file).unwrap();
+    bake(&file, None, |_| ());
+    let times: Vec<f64> = (0..=72).map(f64::from).collect();
+    let worlds = |file: &Path| -> Vec<Vec<f64>> {
+        let answer = openusd::ask(&json!({ "ask": "worlds", "file": file, "times": times })).unwrap();
+        serde_json::from_value(answer["prims"]["/World/Bar"].clone()).unwrap()
+    };
+    let exact = worlds(&file.with_extension("sinew.usda"));
+    // The bar is 40 cm long and scaled so: a twentieth of a degree, and a little of its width.
+    let most = 40.0 * 0.05_f64.to_radians() + 0.1;
+    let mut outputs = vec![("splines.usda", false)];
+    if backend::is_openusd() {
+        outputs.extend([("splines.usdc", false), ("flat.usda", true), ("whole.usdz", false)]);
+    } else {
+        let request = BakeRequest {
+            scene: file.clone(),
+            output: Some(folder.path().join("no.usdc")),
+            splines: true,
+            ..BakeRequest::default()
+        };
+        let error = bake_file(&request, &mut |_| true).unwrap_err().to_string();
+        assert!(error.contains(".usda") && error.contains("OpenUSD"), "{error}");
+    }
+    for (name, flat) in outputs {
+        let out = folder.path().join(name);
+        bake(&file, Some(&out), |r| (r.splines, r.flatten) = (true, flat));
+        let found = worlds(&out);
+        let off = exact
+            .iter()
+            .flatten()
+            .zip(found.iter().flatten())
+            .fold(0.0_f64, |m, (a, b)| m.max((a - b).abs()));
+        assert_eq!(openusd::fresh_errors(&[&out], Some(&file)), Ok(Vec::new()));
+        let keys = openusd::ask(&json!({ "ask": "knots", "file": out })).unwrap();
+        let keys: Vec<u64> = keys.as_object().unwrap().values().map(|n| n.as_u64().unwrap()).collect();
+        println!("  {name}: {keys:?} keys for 73 frames, off by {off:.1e} cm");
+        assert!(off < most, "{name}: off by {off}");
+        assert!(!keys.is_empty() && keys.iter().all(|n| *n < 37), "{keys:?}");
+    }
+}

@@ -104,6 +104,9 @@ pub struct Bake {
     /// USD: write everything into one layer, instead of a new layer over the scene.
     #[arg(long, conflicts_with = "in_place")]
     pub flatten: bool,
+    /// USD: write few keys as splines, instead of a sample at every frame.
+    #[arg(long)]
+    pub splines: bool,
     /// Strength of every actuator.
     #[arg(long)]
     pub preset: Option<Preset>,
@@ -305,6 +308,7 @@ impl Bake {
             replace: self.replace,
             in_place: self.in_place,
             flatten: self.flatten,
+            splines: self.splines,
             preset: self.preset.map(|p| match p {
                 Preset::Subtle => setup::Preset::Subtle,
                 Preset::Reactive => setup::Preset::Reactive,
