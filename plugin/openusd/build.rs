@@ -3,16 +3,14 @@
 //! OPENUSD_ROOT, PXR_USD_LOCATION, USD_ROOT, OPENUSD_PATH   the SDK: `include/pxr/pxr.h`, `lib/libusd_ms.so` or `libusd_usd.so`
 //! SINEW_OPENUSD_TBB        where TBB's `include` and `lib` are, if not in the SDK and not the system's
 //! SINEW_OPENUSD_PYTHON     the Python that the SDK was built with, if it was [default: python3]
-//! SINEW_OPENUSD_CXX11_ABI  0 or 1, if the SDK's is not the compiler's own
-//! SINEW_OPENUSD_CXXFLAGS   more flags for the compiler; `-std=c++20` for an SDK that needs it
+//! CXXFLAGS                 flags that the SDK was built with: `-D_GLIBCXX_USE_CXX11_ABI=0`, `-std=c++20`
 
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
 
 const ROOTS: [&str; 4] = ["OPENUSD_ROOT", "PXR_USD_LOCATION", "USD_ROOT", "OPENUSD_PATH"];
-const OTHERS: [&str; 4] =
-    ["SINEW_OPENUSD_TBB", "SINEW_OPENUSD_PYTHON", "SINEW_OPENUSD_CXX11_ABI", "SINEW_OPENUSD_CXXFLAGS"];
+const OTHERS: [&str; 3] = ["SINEW_OPENUSD_TBB", "SINEW_OPENUSD_PYTHON", "CXXFLAGS"];
 
 /// Parts of OpenUSD that are used, where it is not one library.
 const PARTS: [&str; 13] =
@@ -26,7 +24,10 @@ fn main() {
     let root = sdk();
     let mut build = cxx_build::bridge("src/bridge.rs");
     build.files(["src/stage.cpp", "src/census.cpp", "src/spline.cpp", "src/flatten.cpp", "src/write.cpp"]);
-    build.std("c++17").include(root.join("include")).include("src");
+    if !env::var("CXXFLAGS").unwrap_or_default().contains("-std=") {
+        build.std("c++17");
+    }
+    build.include(root.join("include")).include("src");
     // What other people's headers do is theirs.
     build.flag_if_supported("-w").cargo_warnings(false);
     let header = root.join("include/pxr/pxr.h");
@@ -50,12 +51,6 @@ fn main() {
     keep("tbb");
     if is_defined("PXR_PYTHON_SUPPORT_ENABLED") {
         python(&mut build);
-    }
-    if let Ok(abi) = env::var("SINEW_OPENUSD_CXX11_ABI") {
-        build.define("_GLIBCXX_USE_CXX11_ABI", abi.as_str());
-    }
-    for flag in env::var("SINEW_OPENUSD_CXXFLAGS").unwrap_or_default().split_whitespace() {
-        build.flag(flag);
     }
     build.compile("sinew_openusd_cxx");
 }
