@@ -25,6 +25,15 @@ pub fn is_openusd() -> bool {
     std::env::var_os(VARIABLE).is_some_and(|v| v == "openusd")
 }
 
+/// Whether it reads splines: OpenUSD does since 25.05.
+pub fn reads_splines() -> bool {
+    let header =
+        sdk().map(|root| std::fs::read_to_string(root.join("include/pxr/pxr.h")).unwrap_or_default());
+    let version =
+        header.as_deref().unwrap_or_default().lines().find_map(|l| l.strip_prefix("#define PXR_VERSION "));
+    is_openusd() && version.and_then(|v| v.trim().parse::<u32>().ok()).is_some_and(|v| v >= 2505)
+}
+
 /// How files are read.
 pub fn options() -> ReadOptions {
     let usd_backend = if is_openusd() { Backend::OpenUsd } else { Backend::BuiltIn };

@@ -95,6 +95,7 @@ static void drop_empty_words(const SdfLayerRefPtr& flat) {
 Reply read(const Source& source, const Asker& asker, rust::Str into) {
     Heard heard;
     const Opened opened = open(source, asker, nullptr, heard);
+    refuse_splines(opened.held, true);
     const SdfLayerRefPtr flat = opened.stage->Flatten(false);
     if (!flat) heard.fail("OpenUSD cannot flatten it");
     say_schemas(opened.stage, flat);

@@ -104,11 +104,31 @@ void sample_splines(const SdfLayerRefPtr& layer) {
     }
 }
 
+void refuse_splines(const std::set<SdfLayerRefPtr>&, bool) {}
+
 }  // namespace sinew
 
 #else
 
-// This OpenUSD has no splines in attributes.
-void sinew::sample_splines(const PXR_NS::SdfLayerRefPtr&) {}
+PXR_NAMESPACE_USING_DIRECTIVE
+
+namespace sinew {
+
+void sample_splines(const SdfLayerRefPtr&) {}
+
+void refuse_splines(const std::set<SdfLayerRefPtr>& layers, bool only_motion) {
+    static const TfToken field("spline");
+    for (const SdfLayerRefPtr& layer : layers) {
+        layer->Traverse(SdfPath::AbsoluteRootPath(), [&](const SdfPath& path) {
+            if (!path.IsPropertyPath() || !layer->HasField(path, field)) return;
+            if (only_motion && path.GetName().compare(0, 8, "xformOp:") != 0) return;
+            throw std::runtime_error("<" + path.GetString() + "> is keyed by a spline, which this OpenUSD, " +
+                                     std::string(version()) +
+                                     ", does not read; bake it to time samples, or take OpenUSD 25.05 or later");
+        });
+    }
+}
+
+}  // namespace sinew
 
 #endif

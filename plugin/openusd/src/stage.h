@@ -80,4 +80,8 @@ std::uint64_t census(const PXR_NS::SdfLayerRefPtr& root);
 // their size; over the range of the keys and of the layer.
 void sample_splines(const PXR_NS::SdfLayerRefPtr& layer);
 
+// Throws where composing layers would lose a spline, since this OpenUSD has layers with splines and not stages with them;
+// for `only_motion`, one that moves a prim.
+void refuse_splines(const std::set<PXR_NS::SdfLayerRefPtr>& layers, bool only_motion);
+
 }  // namespace sinew

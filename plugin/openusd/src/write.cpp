@@ -133,7 +133,9 @@ Reply write(const Source& source, const Asker& asker, rust::Str edits_file, Way 
     switch (way) {
     case Way::Layer: save(edits); break;
     case Way::Flat: {
-        const Opened opened = open(source, asker, edits, heard);
+        Opened opened = open(source, asker, edits, heard);
+        opened.held.insert(edits);
+        refuse_splines(opened.held, false);
         save(opened.stage->Flatten(false));
         break;
     }
