@@ -5,9 +5,10 @@ usage: python stage.py PENDULUM.usda FOLDER
 
 import os
 import sys
+import threading
 
 import sinew
-from pxr import Gf, Sdf, Usd, UsdGeom, UsdUtils
+from pxr import Gf, Sdf, Tf, Usd, UsdGeom, UsdUtils
 
 pendulum, folder = sys.argv[1:3]
 
@@ -36,7 +37,11 @@ root = stage.GetRootLayer().ExportToString()
 scene = sinew.Scene.open_stage(stage)
 scene.add_job(sinew.Job.run(scene, every_frame=True))
 assert swing(stage) == still, "nothing is on the stage before it is put there"
+told = []
+listener = Tf.Notice.Register(Usd.Notice.ObjectsChanged, lambda *_: told.append(threading.get_ident()), stage)
 scene.put_on_stage()
+listener.Revoke()
+assert told and set(told) == {threading.get_ident()}, "listeners hear of it on another thread than the host's"
 moved = swing(stage)
 assert apart(still, moved) > 0.2, f"it does not swing: {apart(still, moved)}"
 assert stage.GetRootLayer().ExportToString() == root, "the host's own layer was touched"

@@ -14,12 +14,10 @@ const LIMIT: Duration = Duration::from_secs(900);
 fn the_suite_of_usd_passes_through_the_bridge() {
     let Some(bridge) = backend::bridge() else { return };
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut suite = Program::new(cargo);
-    if !cfg!(debug_assertions) {
-        suite = suite.arg("--config").arg("profile.dev.inherits='release'");
-    }
+    let profile = if cfg!(debug_assertions) { "dev" } else { "release" };
+    let suite = Program::new(cargo).args(["test", "--profile", profile]);
     let done = suite
-        .args(["test", "--workspace", "--ignore-rust-version", "--test", "usd", "--", "--show-output"])
+        .args(["--workspace", "--ignore-rust-version", "--test", "usd", "--", "--show-output"])
         .folder(repository::root())
         .env(backend::VARIABLE, "openusd")
         .env("SINEW_OPENUSD_BRIDGE", bridge)

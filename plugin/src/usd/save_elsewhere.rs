@@ -14,8 +14,8 @@ impl Document {
     /// Puts what changed on the host's stage, as a layer below its session layer, in place of what was put there before.
     /// Returns what is worth knowing.
     pub fn put_on_stage(&self) -> Result<Vec<String>, Error> {
-        stage::apart(&self.file, || {
-            if self.origin.stage.is_none() {
+        let (file, _scratch, mut warnings) = stage::apart(&self.file, || {
+            if !self.is_of_host() {
                 return Err(Error::input("is no stage of the host's; save it to a file"));
             }
             let opened = self.origin.open()?;
@@ -23,9 +23,12 @@ impl Document {
             let (edits, range) = self.edits(&opened, &mut warnings)?;
             let scratch = room()?;
             let file = self.edits_file(&opened, edits, range, None, &scratch.path().join("edits.usda"))?;
-            warnings.extend(self.origin.write(&file, Way::Live, Path::new(""))?.warnings);
-            Ok(warnings)
-        })
+            Ok((file, scratch, warnings))
+        })?;
+        // On the host's own thread: its stage tells whoever listens of the change, and they may belong to that thread.
+        let answer = self.origin.write(&file, Way::Live, Path::new(""));
+        warnings.extend(answer.map_err(|e| e.in_file(&self.file))?.warnings);
+        Ok(warnings)
     }
 
     /// Writes to a file whose folder exists.

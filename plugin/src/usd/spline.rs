@@ -1,12 +1,13 @@
 //! A motion as splines: few keys that bend, on numbers that can be edited one by one.
 //!
 //! Splines are for single numbers only, so the prim gets operations of these: translation, rotation and scale by axis. Each is
-//! fitted by cubics; a cubic between two keys is a Bezier curve whose tangents are a third of their distance wide.
+//! fitted by cubics, but for a scale that stays, which is one operation; a cubic between two keys is a Bezier curve whose tangents are a third of their distance wide.
 
 use super::edits::Edits;
 use super::operate::{Frame, angles};
 use super::xform::{Op, Stack};
 use crate::gltf::decompose;
+use openusd::gf;
 use openusd::sdf::Value;
 use openusd::tf::Token;
 use sinew_core::curve::{FitOptions, Kind, Segments, fit_with};
@@ -53,6 +54,11 @@ pub(super) fn write(
     order.extend(stack.ops[..outer].iter().map(kept));
     let suffix = if outer > 0 { ":sinew" } else { "" };
     edits.over(prim);
+    let is_still = |track: &[f64]| {
+        let size = track.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+        track.iter().all(|v| (v - track[0]).abs() <= STILL * (1.0 + size))
+    };
+    let scales = tracks[6..].iter().all(|t| is_still(t));
     // The first in the list is the outermost: x turns first.
     for (word, axis, share) in [
         ("translateX", 0, tolerance.place / 3.0_f64.sqrt()),
@@ -66,16 +72,20 @@ pub(super) fn write(
         ("scaleZ", 8, STILL),
     ] {
         let track = &tracks[axis];
-        let size = track.iter().fold(0.0_f64, |m, v| m.max(v.abs()));
-        let is_still = track.iter().all(|v| (v - track[0]).abs() <= STILL * (1.0 + size));
-        if is_still && word.starts_with("scale") && (track[0] - 1.0).abs() <= STILL {
+        if scales && word.starts_with("scale") {
             continue;
         }
         let name = format!("xformOp:{word}{suffix}");
-        match knots(&times, track, share).filter(|_| !is_still) {
+        match knots(&times, track, share).filter(|_| !is_still(track)) {
             Some(spline) => edits.set_spline(prim, &name, "double", spline),
             None => edits.set(prim, &name, "double", track[0]),
         }
+        order.push(name);
+    }
+    if scales {
+        let name = format!("xformOp:scale{suffix}");
+        let [x, y, z] = [6, 7, 8].map(|axis| tracks[axis][0]);
+        edits.set(prim, &name, "double3", Value::Vec3d(gf::vec3d(x, y, z)));
         order.push(name);
     }
     let tokens: Vec<Token> = order.iter().map(|o| o.as_str().into()).collect();
