@@ -3,7 +3,7 @@
 //! The suite `usd` is written for both; the suite `openusd` runs it again with [`VARIABLE`] set, where an SDK is.
 
 use crate::program::Program;
-use crate::repository;
+use crate::{repository, skip};
 use serde_json::Value;
 use sinew_plugin::gltf::ReadOptions;
 use sinew_plugin::usd::Backend;
@@ -55,7 +55,7 @@ pub fn sdk() -> Option<PathBuf> {
 pub fn bridge() -> Option<&'static Path> {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     if sdk().is_none() {
-        eprintln!("skipped: no OpenUSD SDK ({} name none)", ROOTS.join(", "));
+        skip::rightly(&format!("no OpenUSD SDK ({} name none)", ROOTS.join(", ")));
         return None;
     }
     Some(BUILT.get_or_init(|| build().unwrap_or_else(|e| panic!("{e}"))))

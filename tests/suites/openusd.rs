@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 use sinew_tests::program::Program;
-use sinew_tests::{backend, built, repository, scratch};
+use sinew_tests::{backend, built, repository, scratch, skip};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ fn a_stage_in_the_hosts_memory_is_baked_without_a_file() {
     let Some(bridge) = backend::bridge() else { return };
     let sdk = backend::sdk().expect("there is a bridge");
     let Some(modules) = modules(&sdk) else {
-        eprintln!("skipped: the OpenUSD SDK has no Python modules, so there is no host to try");
+        skip::rightly("the OpenUSD SDK has no Python modules, so there is no host to try");
         return;
     };
     let folder = scratch::folder("usd-stage");
