@@ -38,7 +38,7 @@
 /**
  * The version of this interface that the header describes: major in the upper 16 bits, minor in the lower.
  */
-#define SINEW_ABI_VERSION 65540
+#define SINEW_ABI_VERSION 65541
 
 /**
  * Reading files.
@@ -230,6 +230,17 @@
  * USD: write everything into one layer, instead of a new layer over the scene.
  */
 #define SINEW_FLATTEN 1024
+
+/**
+ * USD: composed and written by the studio's own OpenUSD, whose bridge the environment's `SINEW_OPENUSD_BRIDGE` names,
+ * instead of by Sinew itself. Where it is not there, Sinew does it, with a warning.
+ */
+#define SINEW_OPENUSD 2048
+
+/**
+ * USD: write few keys as splines, instead of a sample at every frame.
+ */
+#define SINEW_SPLINES 4096
 
 /**
  * Share of the distance to the target that one relaxation time makes up.
@@ -434,6 +445,14 @@ typedef struct sinew_open_options {
    * Bytes of `asset_root`.
    */
   size_t asset_root_length;
+  /**
+   * `SINEW_OPENUSD`, or 0.
+   */
+  uint32_t flags;
+  /**
+   * 0.
+   */
+  uint32_t reserved_2;
 } sinew_open_options;
 
 /**
@@ -627,7 +646,7 @@ typedef struct sinew_bake_request {
   uint32_t struct_size;
   /**
    * `SINEW_EVERY_FRAME`, `SINEW_FRAMES`, `SINEW_REPLACE`, `SINEW_IN_PLACE`, `SINEW_AUTOMATIC`,
-   * `SINEW_COMPARE_STEPS`, `SINEW_LOOP`, `SINEW_HOLD`, `SINEW_FLATTEN`, added up.
+   * `SINEW_COMPARE_STEPS`, `SINEW_LOOP`, `SINEW_HOLD`, `SINEW_FLATTEN`, `SINEW_OPENUSD`, `SINEW_SPLINES`, added up.
    */
   uint32_t flags;
   /**
@@ -1019,7 +1038,8 @@ sinew_result sinew_scene_open(const char *path,
                               struct sinew_scene **out);
 
 /**
- * Opens GLB or glTF from memory. Only data inside the document can be used: buffers in other files are refused.
+ * Opens GLB, glTF or USD (`.usda`, `.usdc`, `.usdz`) from memory; the bytes say which. Only data inside the document can
+ * be used: buffers and layers in other files are refused.
  * `name` is what messages call it; it may be empty. The bytes are copied. The new scene goes to `out` and is the
  * caller's, to be freed with `sinew_scene_free`.
  *
@@ -1030,6 +1050,28 @@ sinew_result sinew_scene_open_memory(const uint8_t *bytes,
                                      const char *name,
                                      size_t name_length,
                                      struct sinew_scene **out);
+
+/**
+ * Opens a USD stage that this process has in memory: `id` is its number in the stage cache of OpenUSD's UsdUtils
+ * (`UsdUtilsStageCache::Get().Insert(stage).ToLongInt()`). Needs the bridge to that very OpenUSD (`SINEW_OPENUSD_BRIDGE` in the
+ * environment). What `sinew_scene_put_on_stage` put on the stage before does not count. `options` may be NULL. The new
+ * scene goes to `out` and is the caller's, to be freed with `sinew_scene_free`.
+ *
+ * Thread: any, as long as nobody changes the stage. Errors: `SINEW_INVALID_ARGUMENT`, `SINEW_BAD_INPUT` (no bridge, no
+ * such stage), `SINEW_IO`.
+ */
+sinew_result sinew_scene_open_stage(int64_t id,
+                                    const struct sinew_open_options *options,
+                                    struct sinew_scene **out);
+
+/**
+ * Puts what was added to a scene from `sinew_scene_open_stage` on that stage: as a layer of its own below the session layer,
+ * in place of what this put there before. Nothing else of the stage changes.
+ *
+ * Thread: the one that may change the stage. Errors: `SINEW_BAD_INPUT` (the stage is gone), `SINEW_NOT_SUPPORTED` (the
+ * scene is not from a stage), handle errors.
+ */
+sinew_result sinew_scene_put_on_stage(const struct sinew_scene *scene);
 
 /**
  * Frees a scene. NULL is fine. Jobs and sessions made from it live on.

@@ -9,6 +9,7 @@ use crate::result::{Fault, sinew_result};
 use crate::{input, options, versioned};
 use sinew_plugin::gltf::ReadOptions;
 use sinew_plugin::job::{BakeRequest, Report, SetupSource, bake_file};
+use sinew_plugin::usd::Backend;
 use std::ffi::c_char;
 
 /// What a bake from file to file did. Never changes: all functions may run on several threads at once.
@@ -34,6 +35,13 @@ pub const SINEW_COMPARE_STEPS: u32 = 64;
 /// USD: write everything into one layer, instead of a new layer over the scene.
 pub const SINEW_FLATTEN: u32 = 1024;
 
+/// USD: composed and written by the studio's own OpenUSD, whose bridge the environment's `SINEW_OPENUSD_BRIDGE` names,
+/// instead of by Sinew itself. Where it is not there, Sinew does it, with a warning.
+pub const SINEW_OPENUSD: u32 = 2048;
+
+/// USD: write few keys as splines, instead of a sample at every frame.
+pub const SINEW_SPLINES: u32 = 4096;
+
 /// What to bake, and how. All zeros but `struct_size` and `scene` bakes like `sinew bake SCENE`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +49,7 @@ pub struct sinew_bake_request {
     /// `sizeof(sinew_bake_request)`.
     pub struct_size: u32,
     /// `SINEW_EVERY_FRAME`, `SINEW_FRAMES`, `SINEW_REPLACE`, `SINEW_IN_PLACE`, `SINEW_AUTOMATIC`,
-    /// `SINEW_COMPARE_STEPS`, `SINEW_LOOP`, `SINEW_HOLD`, `SINEW_FLATTEN`, added up.
+    /// `SINEW_COMPARE_STEPS`, `SINEW_LOOP`, `SINEW_HOLD`, `SINEW_FLATTEN`, `SINEW_OPENUSD`, `SINEW_SPLINES`, added up.
     pub flags: u32,
     /// `SINEW_PRESET_...` for every actuator.
     pub preset: i32,
@@ -173,6 +181,11 @@ pub unsafe extern "C" fn sinew_bake_file(
     })
 }
 
+/// Who composes USD.
+pub(crate) fn backend(flags: u32) -> Backend {
+    if flags & SINEW_OPENUSD != 0 { Backend::OpenUsd } else { Backend::BuiltIn }
+}
+
 /// # Safety
 /// The promises of the crate for texts.
 unsafe fn plain(r: &sinew_bake_request) -> Result<BakeRequest, Fault> {
@@ -184,7 +197,9 @@ unsafe fn plain(r: &sinew_bake_request) -> Result<BakeRequest, Fault> {
         | SINEW_COMPARE_STEPS
         | SINEW_LOOP
         | SINEW_HOLD
-        | SINEW_FLATTEN;
+        | SINEW_FLATTEN
+        | SINEW_OPENUSD
+        | SINEW_SPLINES;
     job::known_flags(r.flags, known)?;
     // SAFETY: the same promises.
     let (scene, output, setup, clip, name, root, plot, contacts, only) = unsafe {
@@ -218,6 +233,7 @@ unsafe fn plain(r: &sinew_bake_request) -> Result<BakeRequest, Fault> {
         replace: has(SINEW_REPLACE),
         in_place: has(SINEW_IN_PLACE),
         flatten: has(SINEW_FLATTEN),
+        splines: has(SINEW_SPLINES),
         preset: job::preset(r.preset)?,
         frames: job::frames(r.flags, r.first_frame, r.last_frame)?,
         every_frame: has(SINEW_EVERY_FRAME),
@@ -231,7 +247,7 @@ unsafe fn plain(r: &sinew_bake_request) -> Result<BakeRequest, Fault> {
         plot: plot.map(Into::into),
         contacts: contacts.map(Into::into),
         compare_steps: has(SINEW_COMPARE_STEPS),
-        read: ReadOptions { asset_root: root.map(Into::into) },
+        read: ReadOptions { asset_root: root.map(Into::into), usd_backend: backend(r.flags) },
     })
 }
 

@@ -1,17 +1,18 @@
 //! Scenes: opened from files or memory, given a job's curves, saved.
 
 use crate::axes::Axes;
+use crate::bake::{SINEW_OPENUSD, backend};
 use crate::guard::guard;
-use crate::job::sinew_job;
+use crate::job::{known_flags, sinew_job};
 use crate::live::{self, Opaque};
 use crate::output::{self, Out};
 use crate::result::{Fault, SINEW_BAD_INPUT, SINEW_INVALID_ARGUMENT, SINEW_NOT_SUPPORTED, sinew_result};
 use crate::{input, options, versioned};
 use sinew_core::setup::{self, Setup};
 use sinew_plugin::document::{Document, in_known_units};
-use sinew_plugin::gltf::{self, ReadOptions};
+use sinew_plugin::gltf::ReadOptions;
 use sinew_plugin::job::ClipNames;
-use sinew_plugin::usd::Destination;
+use sinew_plugin::usd::{self, Destination};
 use std::ffi::c_char;
 use std::path::PathBuf;
 
@@ -108,6 +109,10 @@ pub struct sinew_open_options {
     pub asset_root: *const c_char,
     /// Bytes of `asset_root`.
     pub asset_root_length: usize,
+    /// `SINEW_OPENUSD`, or 0.
+    pub flags: u32,
+    /// 0.
+    pub reserved_2: u32,
 }
 
 versioned!(sinew_open_options {
@@ -115,7 +120,20 @@ versioned!(sinew_open_options {
     reserved: u32,
     asset_root: *const c_char,
     asset_root_length: usize,
+    flags: u32,
+    reserved_2: u32,
 });
+
+impl sinew_open_options {
+    /// # Safety
+    /// The promises of the crate for texts.
+    unsafe fn plain(&self) -> Result<ReadOptions, Fault> {
+        known_flags(self.flags, SINEW_OPENUSD)?;
+        // SAFETY: the same promises.
+        let root = unsafe { input::maybe(self.asset_root, self.asset_root_length, "asset_root") }?;
+        Ok(ReadOptions { asset_root: root.map(PathBuf::from), usd_backend: backend(self.flags) })
+    }
+}
 
 /// Fills in the defaults. `struct_size` is `sizeof(sinew_open_options)`.
 ///
@@ -146,14 +164,14 @@ pub unsafe extern "C" fn sinew_scene_open(
             (Out::new(out, "out")?, input::path(path, path_length, "path")?, options::read(options)?)
         };
         // SAFETY: the promises of the crate, for a text inside the options.
-        let root = unsafe { input::maybe(options.asset_root, options.asset_root_length, "asset_root") }?;
-        let read = ReadOptions { asset_root: root.map(PathBuf::from) };
+        let read = unsafe { options.plain() }?;
         out.set(live::insert(Scene::document(Document::open(path, &read)?)));
         Ok(())
     })
 }
 
-/// Opens GLB or glTF from memory. Only data inside the document can be used: buffers in other files are refused.
+/// Opens GLB, glTF or USD (`.usda`, `.usdc`, `.usdz`) from memory; the bytes say which. Only data inside the document can
+/// be used: buffers and layers in other files are refused.
 /// `name` is what messages call it; it may be empty. The bytes are copied. The new scene goes to `out` and is the
 /// caller's, to be freed with `sinew_scene_free`.
 ///
@@ -176,9 +194,51 @@ pub unsafe extern "C" fn sinew_scene_open_memory(
             )
         };
         let name = name.unwrap_or("scene in memory");
-        let document = gltf::Document::from_bytes(bytes, name, None, &ReadOptions::default())?;
-        out.set(live::insert(Scene::document(Document::Gltf(Box::new(document)))));
+        out.set(live::insert(Scene::document(Document::from_bytes(bytes, name)?)));
         Ok(())
+    })
+}
+
+/// Opens a USD stage that this process has in memory: `id` is its number in the stage cache of OpenUSD's UsdUtils
+/// (`UsdUtilsStageCache::Get().Insert(stage).ToLongInt()`). Needs the bridge to that very OpenUSD (`SINEW_OPENUSD_BRIDGE` in the
+/// environment). What `sinew_scene_put_on_stage` put on the stage before does not count. `options` may be NULL. The new
+/// scene goes to `out` and is the caller's, to be freed with `sinew_scene_free`.
+///
+/// Thread: any, as long as nobody changes the stage. Errors: `SINEW_INVALID_ARGUMENT`, `SINEW_BAD_INPUT` (no bridge, no
+/// such stage), `SINEW_IO`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sinew_scene_open_stage(
+    id: i64,
+    options: *const sinew_open_options,
+    out: *mut *mut sinew_scene,
+) -> sinew_result {
+    guard(|| {
+        // SAFETY: the promises of the crate, for the text inside the options too.
+        let (out, read) = unsafe { (Out::new(out, "out")?, options::read(options)?.plain()?) };
+        let document = usd::Document::open_stage(id, &read)?;
+        out.set(live::insert(Scene::document(Document::Usd(Box::new(document)))));
+        Ok(())
+    })
+}
+
+/// Puts what was added to a scene from `sinew_scene_open_stage` on that stage: as a layer of its own below the session layer,
+/// in place of what this put there before. Nothing else of the stage changes.
+///
+/// Thread: the one that may change the stage. Errors: `SINEW_BAD_INPUT` (the stage is gone), `SINEW_NOT_SUPPORTED` (the
+/// scene is not from a stage), handle errors.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sinew_scene_put_on_stage(scene: *const sinew_scene) -> sinew_result {
+    guard(|| {
+        let scene = live::get(scene)?;
+        let scene = scene.read()?;
+        if let Source::Document(document) = &scene.source
+            && let Document::Usd(document) = &**document
+            && document.is_of_host()
+        {
+            return Ok(document.put_on_stage().map(drop)?);
+        }
+        let text = "the scene is not from sinew_scene_open_stage, so there is no stage to put it on; save it to a file";
+        Err(Fault::new(SINEW_NOT_SUPPORTED, text))
     })
 }
 

@@ -20,7 +20,7 @@ HEAD = '''"""The C interface: constants, structs and functions. Made from the he
 """
 
 import ctypes
-from ctypes import POINTER, c_char_p, c_double, c_float, c_int32, c_size_t, c_uint8, c_uint32, c_uint64, c_void_p
+from ctypes import POINTER, c_char_p, c_double, c_float, c_int32, c_int64, c_size_t, c_uint8, c_uint32, c_uint64, c_void_p
 from typing import Any, Dict, List, Tuple
 
 NUL_TERMINATED = c_size_t(-1).value
@@ -32,6 +32,7 @@ PLAIN = {
     "uint32_t": "c_uint32",
     "int32_t": "c_int32",
     "uint64_t": "c_uint64",
+    "int64_t": "c_int64",
     "size_t": "c_size_t",
     "double": "c_double",
     "sinew_result": "c_int32",

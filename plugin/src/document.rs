@@ -29,6 +29,18 @@ impl Document {
         })
     }
 
+    /// Reads a document from memory; its bytes say which format it is in. `name` is what messages call it. Only data inside it
+    /// can be used.
+    pub fn from_bytes(bytes: &[u8], name: &str) -> Result<Document, Error> {
+        Ok(match usd::are_usd(bytes) {
+            true => Document::Usd(Box::new(usd::Document::from_bytes(bytes, name)?)),
+            false => {
+                let read = gltf::Document::from_bytes(bytes, name, None, &ReadOptions::default());
+                Document::Gltf(Box::new(read?))
+            }
+        })
+    }
+
     /// The scene as read, with the clips added since.
     pub fn scene(&self) -> &Scene {
         match self {

@@ -12,6 +12,39 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Tells temporary files of one process apart.
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
+/// A folder of our own for what only passes through, removed with all that is in it.
+#[derive(Debug)]
+pub struct Scratch {
+    folder: PathBuf,
+}
+
+impl Scratch {
+    /// Makes one that nobody else may look into.
+    pub fn new() -> io::Result<Scratch> {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let clock = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        let name = format!("sinew-{}-{number}-{}", std::process::id(), clock.as_nanos());
+        let folder = std::env::temp_dir().join(name);
+        let mut maker = fs::DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut maker, 0o700);
+        maker.create(&folder)?;
+        Ok(Scratch { folder })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.folder
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // Nothing can be done where the system does not let us.
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
 /// Writes one file: whoever looks finds the old one or the new one, never half of either.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut staging = Staging::default();

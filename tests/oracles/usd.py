@@ -12,6 +12,10 @@ request: {"ask": "worlds", "file": F, "times": [...]}
            -> [{"name", "bodies": [path, path], "rotations": [xyzw, xyzw], "limits": {rotX: [low, high], ...}}]
          {"ask": "values", "file": F, "attributes": [path, ...], "times": [...]}
            -> {path: [value per time]}
+         {"ask": "knots", "file": F}
+           -> {path of an attribute with a spline: how many keys}
+         {"ask": "export", "file": F, "to": G}
+           -> {}, the layer F written as G, in the format that its ending says
 """
 
 import json
@@ -173,6 +177,17 @@ def values(request):
     return out
 
 
-answers = {"worlds": worlds, "validate": validate, "changes": changes, "joints": joints, "values": values}
+def export(request):
+    Sdf.Layer.FindOrOpen(request["file"]).Export(request["to"])
+    return {}
+
+
+def knots(request):
+    stage = Usd.Stage.Open(request["file"])
+    found = (a for prim in stage.TraverseAll() for a in prim.GetAttributes() if a.HasSpline())
+    return {str(a.GetPath()): len(a.GetSpline().GetKnots()) for a in found}
+
+
+answers = {"knots": knots, "export": export, "worlds": worlds, "validate": validate, "changes": changes, "joints": joints, "values": values}
 request = json.load(sys.stdin)
 print(json.dumps(answers[request["ask"]](request)))

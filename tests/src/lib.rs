@@ -4,9 +4,10 @@
 //! [`scenes`] makes the examples, [`touching`] measures how deep their things are in each other, [`soft`] draws
 //! coatings, and [`repository`] says where the sources are; [`built`] finds what was compiled, [`host`] compiles programs
 //! in C and C++ against it, and [`program`] runs them; [`scratch`] is where results go; [`document`] opens a glTF file
-//! without the product's own reader; [`oracle`] asks outside judges; [`skip`] decides what a machine may lack.
+//! without the product's own reader; [`oracle`] asks outside judges; [`backend`] says who reads USD; [`skip`] decides what a machine may lack.
 #![forbid(unsafe_code)]
 
+pub mod backend;
 pub mod built;
 pub mod document;
 pub mod host;

@@ -2,8 +2,13 @@
 //! modules of Python. `tests/run` installs all of them.
 #![forbid(unsafe_code)]
 
+use glam::{DMat4, DVec3};
+use serde_json::{Value, json};
+use sinew_plugin::job::{BakeRequest, bake_file};
+use sinew_tests::oracle::openusd;
 use sinew_tests::program::Program;
 use sinew_tests::{built, repository, sample, scratch, skip};
+use std::f64::consts::FRAC_PI_2;
 use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, OnceLock};
 use std::time::Duration;
@@ -106,6 +111,112 @@ fn blender_4_5_runs_the_suite() {
 #[test]
 fn blender_5_0_runs_the_suite() {
     passes_as_a_module("5.0");
+}
+
+/// Bakes scenes into every kind of USD file.
+fn baked_usd(folder: &Path) -> Vec<PathBuf> {
+    let mut scenes = vec![source("examples/usd/pendulum.usda"), source("examples/scenes/chain.gltf")];
+    scenes.extend(
+        ["usd/RiggedSimple.usdc", "usd/usdPhysicsJoints.usda", "usd/lbs.usda"]
+            .iter()
+            .filter_map(|f| sample::file(f)),
+    );
+    let mut written = Vec::new();
+    for scene in &scenes {
+        let name = scene.file_name().expect("a file").to_string_lossy().into_owned();
+        let copy = folder.join(&name);
+        std::fs::copy(scene, &copy).expect("there is room");
+        let setup = scene.with_extension("sinew.json");
+        if setup.is_file() {
+            std::fs::copy(&setup, copy.with_extension("sinew.json")).expect("there is room");
+        }
+        for (ending, flatten) in [("layer.usda", false), ("flat.usdc", true), ("whole.usdz", false)] {
+            let output = folder.join(format!("{}-{ending}", name.replace('.', "_")));
+            let frames = Some([0.0, 24.0]);
+            let request = BakeRequest {
+                scene: copy.clone(),
+                output: Some(output.clone()),
+                flatten,
+                frames,
+                ..BakeRequest::default()
+            };
+            bake_file(&request, &mut |_| true).unwrap_or_else(|e| panic!("{e}"));
+            written.push(output);
+        }
+    }
+    written
+}
+
+#[test]
+fn blender_5_0_imports_what_was_written_with_the_same_animation() {
+    let Some(python) = module("5.0") else { return };
+    if !openusd::is_installed() {
+        return;
+    }
+    let folder = scratch::folder("bpy-usd");
+    let files = baked_usd(folder.path());
+    let frames = [0, 1, 7, 16, 24];
+    let done = Program::new(python)
+        .arg(source("tests/oracles/blender_usd.py"))
+        .args(frames.map(|f: i32| f.to_string()))
+        .input(json!(files).to_string())
+        .limit(LIMIT)
+        .run()
+        .and_then(|done| done.success())
+        .unwrap_or_else(|e| panic!("{e}"));
+    let answer = done.stdout.lines().find_map(|l| l.strip_prefix("answer ")).expect("an answer");
+    let answer: Value = serde_json::from_str(answer).expect("JSON");
+    for file in &files {
+        let request = json!({ "ask": "worlds", "file": file, "times": frames });
+        let exact = openusd::ask(&request).unwrap_or_else(|e| panic!("{e}"));
+        let (worst, moved, count) = blender_apart(&answer[file.to_string_lossy().as_ref()], &exact);
+        let name = file.file_name().expect("a file").to_string_lossy().into_owned();
+        println!("  {name}: {count} things, moving by up to {moved:.2}, off by {worst:.1e}");
+        assert!(count > 0 && moved > 0.01, "{name}: nothing is compared");
+        assert!(worst < 1e-5, "{name}: off by {worst:.1e}");
+    }
+}
+
+/// How far Blender's world is from OpenUSD's, metres and shares of axes; how far anything moves; how many were compared.
+fn blender_apart(blender: &Value, exact: &Value) -> (f64, f64, usize) {
+    let units = DMat4::from_scale(DVec3::splat(exact["units"].as_f64().expect("a number")));
+    // Blender's Z is up.
+    let turn = if exact["z_up"] == true { 0.0 } else { FRAC_PI_2 };
+    let world = DMat4::from_rotation_x(turn) * units;
+    let matrices = |all: &Value| -> Vec<DMat4> {
+        let all: Vec<Vec<f64>> = serde_json::from_value(all.clone()).expect("matrices");
+        all.iter().map(|m| DMat4::from_cols_slice(m)).collect()
+    };
+    let (mut worst, mut moved, mut count) = (0.0_f64, 0.0_f64, 0);
+    for (kind, of) in [("objects", "prims"), ("bones", "joints")] {
+        let theirs = exact[of].as_object().expect("a map");
+        let short = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
+        for (path, all) in theirs {
+            let is_one = theirs.keys().filter(|p| short(p) == short(path)).count() == 1;
+            let mut named = blender[kind].as_object().expect("a map").iter();
+            let found = named.find(|(name, _)| short(name) == short(path));
+            let (true, Some((_, found))) = (is_one, found) else { continue };
+            count += 1;
+            let mut wanted: Vec<DMat4> = matrices(all).into_iter().map(|m| world * m).collect();
+            let mut own: Vec<DMat4> = matrices(found).into_iter().map(|m| m.transpose()).collect();
+            if kind == "bones" {
+                // Bones have axes of their own: how they have moved since the first frame is the same.
+                let since =
+                    |all: &[DMat4]| -> Vec<DMat4> { all.iter().map(|m| *m * all[0].inverse()).collect() };
+                worst = worst.max((wanted[0].w_axis - own[0].w_axis).abs().max_element());
+                (wanted, own) = (since(&wanted), since(&own));
+            }
+            for (a, b) in wanted.iter().zip(&own) {
+                let size = a.to_cols_array().iter().fold(1.0_f64, |m, v| m.max(v.abs()));
+                let apart = |x: &DMat4, y: &DMat4| {
+                    (*x - *y).to_cols_array().iter().fold(0.0_f64, |m, v| m.max(v.abs()))
+                };
+                worst = worst.max(apart(a, b) / size);
+                moved = moved.max(apart(b, &own[0]));
+            }
+        }
+    }
+    (worst, moved, count)
 }
 
 #[test]

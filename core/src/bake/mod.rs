@@ -58,10 +58,10 @@ pub enum BakeError {
 }
 
 /// Default tolerance for rotations, degrees: a twentieth of what an eye sees on a long limb.
-const DEFAULT_TOLERANCE_DEG: f64 = 0.05;
+pub const DEFAULT_TOLERANCE_DEG: f64 = 0.05;
 
 /// Default tolerance for positions as a share of the body's radius.
-const DEFAULT_TOLERANCE_SHARE: f64 = 2e-3;
+pub const DEFAULT_TOLERANCE_SHARE: f64 = 2e-3;
 
 /// What moves by less than this share of the tolerance does not move.
 const HAIR: f64 = 1e-2;

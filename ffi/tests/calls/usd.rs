@@ -3,6 +3,7 @@
 use crate::host::ok;
 use sinew::bake::*;
 use sinew::job::*;
+use sinew::look::*;
 use sinew::result::{SINEW_BAD_INPUT, SINEW_INVALID_ARGUMENT, SINEW_NOT_SUPPORTED};
 use sinew::scene::*;
 use sinew::setup::*;
@@ -108,4 +109,46 @@ fn a_stage_is_baked_from_file_to_file() {
     // SAFETY: as above.
     let done = unsafe { sinew_scene_open(scene.as_ptr(), scene.as_bytes().len(), null(), &raw mut out) };
     assert_eq!(done, SINEW_BAD_INPUT);
+}
+
+/// Two boxes of which one falls.
+const FALLS: &[u8] = br#"#usda 1.0
+(
+    metersPerUnit = 1
+    startTimeCode = 0
+    endTimeCode = 24
+)
+def Xform "World"
+{
+    def Cube "Box" (
+        prepend apiSchemas = ["PhysicsRigidBodyAPI", "PhysicsCollisionAPI"]
+    )
+    {
+        double3 xformOp:translate = (0, 5, 0)
+        uniform token[] xformOpOrder = ["xformOp:translate"]
+    }
+}
+"#;
+
+#[test]
+fn usd_is_opened_from_memory_baked_and_is_on_no_stage() {
+    let (mut scene, mut job, mut count) = (null_mut(), null_mut(), 0);
+    // SAFETY: bytes and texts of the lengths that are told, NULL where it is allowed, places for the answers.
+    unsafe {
+        ok(sinew_scene_open_memory(FALLS.as_ptr(), FALLS.len(), c"falls".as_ptr(), 5, &raw mut scene));
+        ok(sinew_scene_node_count(scene, &raw mut count));
+        assert_eq!(count, 2);
+        ok(sinew_job_run(scene, null(), null(), null(), &raw mut job));
+        ok(sinew_scene_add_job(scene, job, null(), 0, 0, null_mut()));
+        assert_eq!(sinew_scene_put_on_stage(scene), SINEW_NOT_SUPPORTED);
+        let broken = &FALLS[..FALLS.len() - 3];
+        let mut none = null_mut();
+        let result = sinew_scene_open_memory(broken.as_ptr(), broken.len(), null(), 0, &raw mut none);
+        assert_eq!(result, SINEW_BAD_INPUT);
+        // Nobody has a stage of that number, and where there is no OpenUSD nobody has any.
+        assert_eq!(sinew_scene_open_stage(i64::MAX, null(), &raw mut none), SINEW_BAD_INPUT);
+        assert!(none.is_null());
+    }
+    ok(sinew_job_free(job));
+    ok(sinew_scene_free(scene));
 }

@@ -5,14 +5,14 @@
 """
 
 import ctypes
-from ctypes import POINTER, c_char_p, c_double, c_float, c_int32, c_size_t, c_uint8, c_uint32, c_uint64, c_void_p
+from ctypes import POINTER, c_char_p, c_double, c_float, c_int32, c_int64, c_size_t, c_uint8, c_uint32, c_uint64, c_void_p
 from typing import Any, Dict, List, Tuple
 
 NUL_TERMINATED = c_size_t(-1).value
 NONE = 0xFFFFFFFF
 
 
-ABI_VERSION = 65540
+ABI_VERSION = 65541
 STAGE_OPEN = 0
 STAGE_COMPILE = 1
 STAGE_SIMULATE = 2
@@ -50,6 +50,8 @@ IN_PLACE = 16
 AUTOMATIC = 32
 COMPARE_STEPS = 64
 FLATTEN = 1024
+OPENUSD = 2048
+SPLINES = 4096
 SETTING_ALPHA = 0
 SETTING_DAMPING = 1
 SETTING_RELAXATION_TIME = 2
@@ -113,6 +115,8 @@ class open_options(ctypes.Structure):
         ("reserved", c_uint32),
         ("asset_root", c_char_p),
         ("asset_root_length", c_size_t),
+        ("flags", c_uint32),
+        ("reserved_2", c_uint32),
     ]
 
 
@@ -268,6 +272,8 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "sinew_open_options_init": (c_int32, [POINTER(open_options), c_size_t]),
     "sinew_scene_open": (c_int32, [c_char_p, c_size_t, POINTER(open_options), POINTER(c_void_p)]),
     "sinew_scene_open_memory": (c_int32, [POINTER(c_uint8), c_size_t, c_char_p, c_size_t, POINTER(c_void_p)]),
+    "sinew_scene_open_stage": (c_int32, [c_int64, POINTER(open_options), POINTER(c_void_p)]),
+    "sinew_scene_put_on_stage": (c_int32, [c_void_p]),
     "sinew_scene_free": (c_int32, [c_void_p]),
     "sinew_scene_warnings": (c_int32, [c_void_p, c_char_p, c_size_t, POINTER(c_size_t)]),
     "sinew_scene_add_job": (c_int32, [c_void_p, c_void_p, c_char_p, c_size_t, c_int32, POINTER(c_uint32)]),

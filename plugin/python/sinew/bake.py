@@ -56,6 +56,9 @@ def bake(
     replace: bool = False,
     in_place: bool = False,
     compare_steps: bool = False,
+    flatten: bool = False,
+    openusd: bool = False,
+    splines: bool = False,
     asset_root: Optional[Path] = None,
     plot: Optional[Path] = None,
     contacts: Optional[Path] = None,
@@ -78,6 +81,9 @@ def bake(
         (in_place, _abi.IN_PLACE),
         (automatic, _abi.AUTOMATIC),
         (compare_steps, _abi.COMPARE_STEPS),
+        (flatten, _abi.FLATTEN),
+        (openusd, _abi.OPENUSD),
+        (splines, _abi.SPLINES),
     ]
     request.flags = sum(flag for is_on, flag in switches if is_on)
     fill(

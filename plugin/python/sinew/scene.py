@@ -30,18 +30,38 @@ class Scene(Handle):
     _what = "scene"
 
     @classmethod
-    def open(cls, path: Path, asset_root: Optional[Path] = None) -> Scene:
-        """Opens a `.gltf` or `.glb` file. Buffers may come from its folder, and from `asset_root`."""
+    def open(cls, path: Path, asset_root: Optional[Path] = None, openusd: bool = False) -> Scene:
+        """Opens a glTF or USD file. Buffers and layers may come from its folder, and from `asset_root`.
+
+        With `openusd`, USD is composed and written by the studio's own OpenUSD, over its bridge.
+        """
         options = _abi.open_options(struct_size=ctypes.sizeof(_abi.open_options))
         if asset_root is not None:
             options.asset_root, options.asset_root_length = library.utf8(os.fspath(asset_root))
+        options.flags = _abi.OPENUSD if openusd else 0
         return cls(made("sinew_scene_open", *library.utf8(os.fspath(path)), ctypes.byref(options)))
 
     @classmethod
     def from_bytes(cls, data: bytes, name: str = "") -> Scene:
-        """Opens GLB or glTF from memory; `name` is what messages call it."""
+        """Opens glTF or USD from memory; `name` is what messages call it."""
         buffer = (ctypes.c_uint8 * len(data)).from_buffer_copy(data)
         return cls(made("sinew_scene_open_memory", buffer, len(data), *library.utf8(name)))
+
+    @classmethod
+    def open_stage(cls, stage: Any) -> Scene:
+        """Opens a stage that is in memory: a `pxr.Usd.Stage`, or its number in the cache of `pxr.UsdUtils`.
+
+        Needs the bridge to the OpenUSD that `pxr` is of. The stage stays in that cache.
+        """
+        if not isinstance(stage, int):
+            from pxr import UsdUtils
+
+            stage = UsdUtils.StageCache.Get().Insert(stage).ToLongInt()
+        return cls(made("sinew_scene_open_stage", stage, None))
+
+    def put_on_stage(self) -> None:
+        """Puts what was added since `open_stage` on that stage, as a layer below its session layer."""
+        library.call("sinew_scene_put_on_stage", self)
 
     @classmethod
     def create(

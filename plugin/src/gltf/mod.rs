@@ -38,6 +38,7 @@ pub use clip::ClipToAdd;
 pub use physics::{Dialect as PhysicsDialect, Physics};
 pub(crate) use transform::decompose;
 
+use crate::usd::Backend;
 use buffer::Buffer;
 use entry::{Entry, quote};
 use resource::{Folders, Resource};
@@ -51,6 +52,8 @@ pub struct ReadOptions {
     /// A folder that buffers and images may come from besides the scene's own, for libraries of shared files.
     /// Paths in the document stay relative to the scene's folder. Default: none.
     pub asset_root: Option<PathBuf>,
+    /// Who composes USD and writes it. Default: Sinew itself.
+    pub usd_backend: Backend,
 }
 
 /// A glTF document: its JSON, its buffers, and the scene read from them.

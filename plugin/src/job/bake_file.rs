@@ -1,13 +1,17 @@
 //! A keyed file in, the same file with a new clip out.
 
 use super::contact_file::{check_contacts, contact_file};
-use super::{ClipNames, JobError, LoadedSetup, Progress, Report, SetupSource, Stage, load_setup, simulate};
+use super::{
+    ClipNames, JobError, LoadedSetup, Outcome, Progress, Report, SetupSource, Stage, load_setup, simulate,
+};
 use crate::document::Document;
 use crate::gltf::ReadOptions;
 use crate::usd::{self, Destination};
+use sinew_core::bake::{DEFAULT_TOLERANCE_DEG, DEFAULT_TOLERANCE_SHARE};
 use sinew_core::motion::Motion;
 use sinew_core::scene::Scene;
 use sinew_core::setup::{BakedKeys, BakedLayer, Preset, Setup};
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -30,6 +34,8 @@ pub struct BakeRequest {
     pub in_place: bool,
     /// USD: everything in one layer, instead of a new layer over the scene.
     pub flatten: bool,
+    /// USD: few keys as splines, instead of a sample at every frame.
+    pub splines: bool,
     /// Preset for every actuator.
     pub preset: Option<Preset>,
     /// First and last frame.
@@ -143,6 +149,9 @@ pub fn bake_file(
 
     request.overrule(&mut setup);
     let to_usd = usd::is_usd(&output);
+    if request.splines && !(to_usd && matches!(document, Document::Usd(_))) {
+        return Err(JobError::Use("splines are for scenes from USD, written as USD".into()));
+    }
     if to_usd {
         // USD has no cubics: a sample at every frame is exact there, and few keys would not be.
         setup.bake.keys = BakedKeys::EveryFrame;
@@ -182,6 +191,9 @@ pub fn bake_file(
             outcome.baked.channels.extend(channel);
         }
     }
+    if let (true, Document::Usd(document)) = (request.splines, &mut document) {
+        document.use_splines(tolerances(&outcome, &setup));
+    }
     let shown = names.add(&mut document, &outcome, request.replace)?;
     let how = match (request.in_place, request.flatten) {
         (true, _) => Destination::InPlace,
@@ -218,6 +230,16 @@ pub fn bake_file(
     report.warnings.splice(0..0, document.warnings().iter().cloned().chain(warnings));
     report.warnings.extend(said);
     Ok(outcome.report)
+}
+
+/// How near keys must be to what was simulated, by node, where they are fitted after baking.
+fn tolerances(outcome: &Outcome, setup: &Setup) -> HashMap<usize, usd::Tolerance> {
+    let degrees = setup.bake.tolerance_deg.unwrap_or(DEFAULT_TOLERANCE_DEG);
+    let of = |radius: f64| {
+        let place = setup.bake.tolerance.unwrap_or(radius * DEFAULT_TOLERANCE_SHARE);
+        usd::Tolerance { place, degrees }
+    };
+    outcome.compiled.rig.solids.iter().map(|s| (s.node, of(s.radius))).collect()
 }
 
 /// The same simulation with the other kind of substeps.

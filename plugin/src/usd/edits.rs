@@ -37,6 +37,7 @@ pub(super) enum Values {
     One(Value),
     /// Time codes and values.
     Many(Vec<(f64, Value)>),
+    Spline(Value),
 }
 
 impl Edits {
@@ -75,6 +76,11 @@ impl Edits {
     /// Values over time; one that never changes becomes a default.
     pub fn set_samples(&mut self, prim: &str, name: &str, kind: &str, samples: Vec<(f64, Value)>) {
         self.push(prim, name, kind, false, Values::Many(samples));
+    }
+
+    /// A spline, as the library has it.
+    pub fn set_spline(&mut self, prim: &str, name: &str, kind: &str, spline: Value) {
+        self.push(prim, name, kind, false, Values::Spline(spline));
     }
 
     fn push(&mut self, prim: &str, name: &str, kind: &str, uniform: bool, values: Values) {
@@ -218,6 +224,10 @@ fn attribute(
         Values::Many(all) => {
             let all = all.into_iter().map(|(t, v)| Ok((t, fit(v)?))).collect::<Result<Vec<_>, String>>()?;
             data.set_field(&path, samples, Value::TimeSamples(all));
+        }
+        Values::Spline(spline) => {
+            data.erase_field(&path, samples);
+            data.set_field(&path, "spline", spline);
         }
     }
     Ok(())

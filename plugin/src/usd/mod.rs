@@ -3,10 +3,12 @@
 //! A [`Document`] is what a stage says, read once into plain data: the scene, and for every node the prim or joint that
 //! it comes from. Stages themselves live on one thread and are opened anew for writing. In the order that data flows:
 //!
-//! `guard` looks at bytes and `stage` opens them, inside the scene's folder; `value` decodes attributes, `units` converts;
+//! `origin` says where a stage comes from and who composes it; `guard` looks at bytes and `stage` opens them, inside the
+//! scene's folder; `value` decodes attributes, `units` converts;
 //! `xform` reads transform operations and `motion` makes curves of them; `mesh`, `skel`, `camera` and `read` make the scene;
 //! `physics` makes a set-up of UsdPhysics, and writes one as it. For writing, `operate` says a motion in a prim's own
-//! operations, `animate` in a skeleton's animation; `edits` are put into a layer, and `save` puts layers on disk.
+//! operations, `spline` in splines, `animate` in a skeleton's animation; `edits` are put into a layer, and `save` puts layers on disk, `save_elsewhere` by a
+//! studio's own OpenUSD.
 //! `export` makes a new stage of a scene that came from elsewhere.
 
 mod animate;
@@ -17,10 +19,13 @@ mod guard;
 mod mesh;
 mod motion;
 mod operate;
+mod origin;
 mod physics;
 mod read;
 mod save;
+mod save_elsewhere;
 mod skel;
+mod spline;
 mod stage;
 mod units;
 mod value;
@@ -30,20 +35,28 @@ use crate::document::Camera;
 use crate::error::Error;
 use crate::gltf::{ClipToAdd, ReadOptions};
 use glam::{DMat4, DQuat, DVec3};
+use origin::Origin;
 use sinew_core::bake::Deformation;
 use sinew_core::scene::{Clip, Local, Scene};
 use sinew_core::setup::Setup;
 use std::collections::{BTreeSet, HashMap};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use units::Units;
 use xform::Stack;
 
+pub use origin::Backend;
 pub use save::Destination;
+pub use spline::Tolerance;
 
 /// Whether a file of that name is USD.
 pub fn is_usd(path: &Path) -> bool {
     let ending = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase());
     matches!(ending.as_deref(), Some("usd" | "usda" | "usdc" | "usdz"))
+}
+
+/// Whether bytes are a file of USD.
+pub fn are_usd(bytes: &[u8]) -> bool {
+    [&b"#usda"[..], b"PXR-USDC", b"PK\x03\x04"].iter().any(|head| bytes.starts_with(head))
 }
 
 /// Where a node comes from.
@@ -92,15 +105,15 @@ struct Changes {
     pose: BTreeSet<usize>,
     deformations: Vec<Deformation>,
     physics: Option<Setup>,
+    /// How near splines must be, by node; without, time samples are written.
+    splines: Option<HashMap<usize, Tolerance>>,
 }
 
 /// A stage: the scene read from it, and what was changed since.
 #[derive(Clone, Debug)]
 pub struct Document {
     file: String,
-    /// Links resolved.
-    source: PathBuf,
-    options: ReadOptions,
+    origin: Origin,
     scene: Scene,
     units: Units,
     homes: Vec<Home>,
@@ -116,27 +129,43 @@ impl Document {
     /// Reads a `.usda`, `.usdc`, `.usdz` or `.usd` file and all that it composes.
     pub fn open(path: &Path, options: &ReadOptions) -> Result<Document, Error> {
         let file = path.display().to_string();
-        let source = path.canonicalize().map_err(|e| Error::io(format!("cannot open {file}"), e))?;
-        stage::apart(&file, || Document::of_stage(&stage::open(&source, options)?, &file, &source, options))
+        let mut warnings = Vec::new();
+        let origin = Origin::file(path, options, &mut warnings)?;
+        let mut document = Document::of_origin(origin, file)?;
+        document.warnings.splice(0..0, warnings);
+        Ok(document)
+    }
+
+    /// Reads a `.usda`, `.usdc` or `.usdz` file from memory. `name` is what messages call it and gives the scene its name.
+    /// Only data inside it can be used: other files are refused.
+    pub fn from_bytes(bytes: &[u8], name: &str) -> Result<Document, Error> {
+        Document::of_origin(Origin::memory(bytes, name).map_err(|e| e.in_file(name))?, name.to_owned())
+    }
+
+    /// Reads a stage that the host has in memory, by its number in the stage cache of UsdUtils. What Sinew itself put on
+    /// it before does not count.
+    pub fn open_stage(id: i64, options: &ReadOptions) -> Result<Document, Error> {
+        let file = format!("stage {id}");
+        Document::of_origin(Origin::stage(id, options).map_err(|e| e.in_file(&file))?, file)
+    }
+
+    fn of_origin(origin: Origin, file: String) -> Result<Document, Error> {
+        stage::apart(&file, || Document::of_stage(&origin.open()?, &file, &origin))
     }
 
     /// Reads an open stage.
-    fn of_stage(
-        opened: &stage::Opened,
-        file: &str,
-        source: &Path,
-        options: &ReadOptions,
-    ) -> Result<Document, Error> {
-        let name = Path::new(file).file_stem().map_or_else(String::new, |s| s.to_string_lossy().into_owned());
-        let mut read = read::read(opened, &name)?;
+    fn of_stage(opened: &stage::Opened, file: &str, origin: &Origin) -> Result<Document, Error> {
+        let called = if origin.stage.is_some() { opened.root_elsewhere().unwrap_or(file) } else { file };
+        let stem =
+            Path::new(called).file_stem().map_or_else(String::new, |s| s.to_string_lossy().into_owned());
+        let mut read = read::read(opened, &stem)?;
         let physics = physics::Facts::read(opened, &read)?;
         let mut remarks = opened.remarks()?;
         remarks.append(&mut read.warnings);
         read.warnings = remarks;
         Ok(Document {
             file: file.to_owned(),
-            source: source.to_owned(),
-            options: options.clone(),
+            origin: origin.clone(),
             scene: read.scene,
             units: read.units,
             homes: read.homes,
@@ -147,6 +176,11 @@ impl Document {
             warnings: read.warnings,
             changes: Changes::default(),
         })
+    }
+
+    /// Whether it is a stage in the host's memory.
+    pub fn is_of_host(&self) -> bool {
+        self.origin.stage.is_some()
     }
 
     /// The scene as read, with the clips added since: in metres, Y up, its clip called like the file.
@@ -233,6 +267,11 @@ impl Document {
             }
         }
         Ok(())
+    }
+
+    /// Has the curves of prims written as splines, within these tolerances by node. Joints of skeletons have none in USD.
+    pub fn use_splines(&mut self, tolerances: HashMap<usize, Tolerance>) {
+        self.changes.splines = Some(tolerances);
     }
 
     /// Takes a set-up to be written as UsdPhysics.

@@ -145,7 +145,7 @@ fn continued(q: DQuat, last: Vec<f64>) -> Vec<f64> {
 }
 
 /// Degrees about x, y, z that make a rotation in that order, the nearest to those before.
-fn angles(order: [usize; 3], q: DQuat, last: Vec<f64>) -> Vec<f64> {
+pub(super) fn angles(order: [usize; 3], q: DQuat, last: Vec<f64>) -> Vec<f64> {
     let names = match order {
         [0, 1, 2] => EulerRot::ZYX,
         [0, 2, 1] => EulerRot::YZX,

@@ -7,7 +7,7 @@
 use super::edits::Edits;
 use super::operate;
 use super::stage::{self, Opened, said};
-use super::{Document, Home};
+use super::{Backend, Document, Home, Tolerance, spline};
 use crate::error::Error;
 use crate::files::Staging;
 use glam::DMat4;
@@ -64,17 +64,30 @@ impl Document {
         let target = folder.join(path.file_name().ok_or_else(|| Error::input("the path names no file"))?);
         let ending = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
         let is_package = ending == "usdz";
-        let is_own = target == self.source;
+        let is_own = target == self.origin.file;
         if how == Destination::InPlace && !is_own {
             return Err(Error::input("to write in place, the path must be the scene's own"));
         }
         if is_own && how != Destination::InPlace {
             return Err(Error::input("is the scene itself; save under another name, or in place"));
         }
-        let opened = stage::open(&self.source, &self.options)?;
+        if self.changes.splines.is_some()
+            && self.origin.backend == Backend::BuiltIn
+            && (ending != "usda" || how != Destination::Layer)
+        {
+            return Err(Error::input(
+                "splines go into a layer over the scene that ends in .usda; everything else with them takes OpenUSD",
+            ));
+        }
+        let how = if self.origin.memory.is_some() { Destination::Flat } else { how };
+        let opened = self.origin.open()?;
         let mut warnings = Vec::new();
         let (edits, range) = self.edits(&opened, &mut warnings)?;
         opened.remarks()?;
+        if self.origin.backend == Backend::OpenUsd {
+            warnings.extend(self.save_elsewhere(&opened, edits, range, how, &target)?);
+            return Ok(warnings);
+        }
         if is_package {
             self.author(&opened, edits, range)?;
             self.package(&opened, &target)?;
@@ -84,7 +97,7 @@ impl Document {
             Destination::Layer => {
                 let mut data = sdf::Data::new();
                 sdf::Data::create_spec(&mut data, sdf::Path::abs_root(), sdf::SpecType::PseudoRoot);
-                self.over(&opened, &mut data, &folder, range)?;
+                self.over(&opened, &mut data, relative(&folder, &self.origin.file), range);
                 edits.write(&mut data, Some(&opened.stage))?;
                 bytes(&data, &ending)?
             }
@@ -97,7 +110,7 @@ impl Document {
                 self.author(&opened, edits, range)?;
                 let root = opened.stage.root_layer();
                 // The format that the file is in, whatever its name.
-                let old = std::fs::read(&self.source).map_err(|e| Error::io("cannot read it", e))?;
+                let old = std::fs::read(&self.origin.file).map_err(|e| Error::io("cannot read it", e))?;
                 let format = if old.starts_with(b"PXR-USDC") { "usdc" } else { "usda" };
                 bytes(root.data(), format)?
             }
@@ -108,14 +121,14 @@ impl Document {
         Ok(warnings)
     }
 
-    /// Says in a new layer what the root layer says of the stage, and names that one as its sublayer.
-    fn over(
+    /// Says in a new layer what the root layer says of the stage, and names its sublayer.
+    pub(super) fn over(
         &self,
         opened: &Opened,
         data: &mut dyn AbstractData,
-        folder: &Path,
+        sublayer: String,
         range: Option<[f64; 2]>,
-    ) -> Result<(), Error> {
+    ) {
         let root = sdf::Path::abs_root();
         let below = opened.stage.root_layer();
         for field in OF_THE_STAGE {
@@ -123,15 +136,13 @@ impl Document {
                 data.set_field(&root, field, value.into_owned());
             }
         }
-        let sublayer = relative(folder, &self.source);
         data.set_field(&root, "subLayers", Value::StringVec(vec![sublayer]));
         data.set_field(&root, "subLayerOffsets", Value::LayerOffsetVec(vec![sdf::LayerOffset::default()]));
         self.widen(data, range);
-        Ok(())
     }
 
     /// Makes the stage as long as what was written.
-    fn widen(&self, data: &mut dyn AbstractData, range: Option<[f64; 2]>) {
+    pub(super) fn widen(&self, data: &mut dyn AbstractData, range: Option<[f64; 2]>) {
         let Some([first, last]) = range.filter(|r| r[1] > r[0]) else { return };
         let [first, last] = self.units.range.map_or([first, last], |r| [r[0].min(first), r[1].max(last)]);
         let root = sdf::Path::abs_root();
@@ -173,7 +184,7 @@ impl Document {
     /// Packs the stage, changed in memory, into an archive.
     fn package(&self, opened: &Opened, target: &Path) -> Result<(), Error> {
         let root = opened.stage.root_layer().identifier().to_owned();
-        let stem = self.source.file_stem().map_or("scene".into(), |s| s.to_string_lossy().into_owned());
+        let stem = self.origin.file.file_stem().map_or("scene".into(), |s| s.to_string_lossy().into_owned());
         let inner = if root.trim_end_matches(']').ends_with(".usda") { "usda" } else { "usdc" };
         // Written under another name first: on an error nothing of that name appears.
         let packed = openusd::usd_utils::create_new_usdz_package(
@@ -186,7 +197,11 @@ impl Document {
     }
 
     /// All that changed, and the time codes that it spans.
-    fn edits(&self, opened: &Opened, warnings: &mut Vec<String>) -> Result<(Edits, Option<[f64; 2]>), Error> {
+    pub(super) fn edits(
+        &self,
+        opened: &Opened,
+        warnings: &mut Vec<String>,
+    ) -> Result<(Edits, Option<[f64; 2]>), Error> {
         let mut edits = Edits::default();
         let mut range = None;
         if let Some((index, nodes)) = &self.changes.clip {
@@ -258,7 +273,18 @@ impl Document {
         }
         for (frames, &i) in frames.iter().zip(&prims) {
             let home = &self.prims[i];
-            warnings.extend(operate::write(&home.path, &home.stack, home.outer, frames, edits));
+            let (path, stack, outer) = (&home.path, &home.stack, home.outer);
+            // A tolerance of the world means less under a scaled parent.
+            let parent = self.scene.nodes[home.node].parent.map(|p| pose.world(p).matrix3);
+            let scale =
+                parent.map_or(1.0, |m| m.x_axis.length().max(m.y_axis.length()).max(m.z_axis.length()));
+            let tolerance = self.changes.splines.as_ref().and_then(|s| s.get(&home.node)).map(|t| {
+                Tolerance { place: t.place / (self.units.metres * scale.max(f64::MIN_POSITIVE)), ..*t }
+            });
+            let said = tolerance
+                .filter(|_| frames.len() > 1)
+                .and_then(|t| spline::write(path, stack, outer, frames, t, edits));
+            warnings.extend(said.or_else(|| operate::write(path, stack, outer, frames, edits)));
         }
         let skeletons: BTreeSet<usize> = nodes
             .iter()
@@ -358,7 +384,7 @@ pub(super) fn bytes(data: &dyn AbstractData, ending: &str) -> Result<Vec<u8>, Er
 }
 
 /// The way from a folder to a file, both absolute, as asset paths are written.
-fn relative(folder: &Path, file: &Path) -> String {
+pub(super) fn relative(folder: &Path, file: &Path) -> String {
     let parts = |p: &Path| -> Vec<PathBuf> { p.components().map(|c| PathBuf::from(c.as_os_str())).collect() };
     let (from, to) = (parts(folder), parts(file));
     let same = from.iter().zip(&to).take_while(|(a, b)| a == b).count();

@@ -7,6 +7,7 @@
 
 use super::guard;
 use crate::error::Error;
+use crate::files::Scratch;
 use crate::gltf::ReadOptions;
 use openusd::ar::{self, Resolver};
 use openusd::sdf;
@@ -46,6 +47,18 @@ pub(super) struct Opened {
     met: Rc<Met>,
     /// Its prims, once somebody has asked.
     walked: RefCell<Option<Vec<Prim>>>,
+    /// What composed it, where that was not we.
+    elsewhere: Option<Elsewhere>,
+}
+
+/// A stage that OpenUSD composed.
+struct Elsewhere {
+    /// What it warned of.
+    said: Vec<String>,
+    /// Identifier of the root layer.
+    root: String,
+    /// Where its layer is.
+    _scratch: Scratch,
 }
 
 /// What a resolver met.
@@ -58,10 +71,10 @@ struct Met {
 }
 
 /// Prims that a stage may have however small its files: references multiply what they hold.
-const MOST_PRIMS: u64 = 2_000;
+pub(super) const MOST_PRIMS: u64 = 2_000;
 
 /// And one more for so many bytes: a fifth of what text needs for one, since assets are used again and again.
-const BYTES_PER_PRIM: u64 = 2;
+pub(super) const BYTES_PER_PRIM: u64 = 2;
 
 /// Opens a stage. `path` must be absolute and its links resolved.
 pub(super) fn open(path: &Path, options: &ReadOptions) -> Result<Opened, Error> {
@@ -75,10 +88,28 @@ pub(super) fn open(path: &Path, options: &ReadOptions) -> Result<Opened, Error> 
         return Err(Error::input(why.clone()));
     }
     let stage = opened.map_err(|e| Error::input(said(&e)))?;
-    Ok(Opened { stage, met, walked: RefCell::new(None) })
+    Ok(Opened { stage, met, walked: RefCell::new(None), elsewhere: None })
 }
 
 impl Opened {
+    /// The same, as OpenUSD composed it out of so many bytes.
+    pub fn composed_elsewhere(
+        mut self,
+        said: Vec<String>,
+        bytes: u64,
+        root: String,
+        scratch: Scratch,
+    ) -> Opened {
+        self.met.bytes.set(self.met.bytes.get().saturating_add(bytes));
+        self.elsewhere = Some(Elsewhere { said, root, _scratch: scratch });
+        self
+    }
+
+    /// Identifier of the root layer, where OpenUSD composed it.
+    pub fn root_elsewhere(&self) -> Option<&str> {
+        self.elsewhere.as_ref().map(|e| e.root.as_str())
+    }
+
     /// Every prim that is active, loaded, defined and not abstract, parents first, those inside instances too. Fails when
     /// there are more than the files can have meant: references of references grow without bounds.
     pub fn prims(&self) -> Result<Vec<Prim>, Error> {
@@ -116,6 +147,8 @@ impl Opened {
         }
         let all = self.stage.composition_errors();
         let mut lines: Vec<String> = all.iter().map(|e| format!("composition: {e}")).collect();
+        let said = self.elsewhere.iter().flat_map(|e| &e.said);
+        lines.extend(said.map(|line| format!("composition: {line}")));
         lines.sort();
         lines.dedup();
         Ok(lines)
@@ -136,15 +169,16 @@ pub(super) fn said(error: &dyn std::error::Error) -> String {
     text
 }
 
-/// Resolves like the library's own resolver, inside the permitted folders only.
-struct Fenced {
-    inner: ar::DefaultResolver,
+/// The folders that may be read.
+pub(super) struct Fence {
     folders: Vec<PathBuf>,
-    met: Rc<Met>,
+    /// Those of them that assets are looked for in.
+    pub search: Vec<PathBuf>,
 }
 
-impl Fenced {
-    fn new(path: &Path, options: &ReadOptions, met: Rc<Met>) -> Result<Fenced, Error> {
+impl Fence {
+    /// Of a stage's file: its own folder and the asset root.
+    pub fn new(path: &Path, options: &ReadOptions) -> Result<Fence, Error> {
         let mut folders = vec![path.parent().unwrap_or(Path::new("/")).to_path_buf()];
         let mut search = Vec::new();
         if let Some(root) = &options.asset_root {
@@ -154,7 +188,36 @@ impl Fenced {
             search.push(root.clone());
             folders.push(root);
         }
-        Ok(Fenced { inner: ar::DefaultResolver::with_search_paths(search), folders, met })
+        Ok(Fence { folders, search })
+    }
+
+    /// Why a file that is there may not be opened; `None` where it may.
+    pub fn refusal(&self, asset: &str, file: &Path) -> Option<String> {
+        let real = file.canonicalize().ok()?;
+        if !self.folders.iter().any(|folder| real.starts_with(folder)) {
+            return Some(format!(
+                "@{asset}@ leads outside the scene's folder, where nothing is read; put the file beside the scene or \
+                 widen the asset root"
+            ));
+        }
+        if !real.metadata().is_ok_and(|m| m.is_file()) {
+            return Some(format!("@{asset}@ is not a regular file (a folder, device or pipe)"));
+        }
+        guard::check(&real).err().map(|e| format!("@{asset}@: {e}"))
+    }
+}
+
+/// Resolves like the library's own resolver, inside the permitted folders only.
+struct Fenced {
+    inner: ar::DefaultResolver,
+    fence: Fence,
+    met: Rc<Met>,
+}
+
+impl Fenced {
+    fn new(path: &Path, options: &ReadOptions, met: Rc<Met>) -> Result<Fenced, Error> {
+        let fence = Fence::new(path, options)?;
+        Ok(Fenced { inner: ar::DefaultResolver::with_search_paths(fence.search.clone()), fence, met })
     }
 
     /// Whether a resolved path may be opened; a refusal is noted.
@@ -162,27 +225,13 @@ impl Fenced {
         let text = resolved.to_string_lossy();
         let outer =
             ar::split_package_relative_path_outer(&text).map_or(text.to_string(), |(package, _)| package);
-        let refuse = |why: String| {
-            let mut refused = self.met.refused.borrow_mut();
-            if !refused.contains(&why) {
-                refused.push(why);
-            }
-            false
-        };
-        let Ok(real) = Path::new(&outer).canonicalize() else { return false };
-        if !self.folders.iter().any(|folder| real.starts_with(folder)) {
-            return refuse(format!(
-                "@{asset}@ leads outside the scene's folder, where nothing is read; put the file beside the scene or \
-                 widen the asset root"
-            ));
+        let outer = Path::new(&outer);
+        let Some(why) = self.fence.refusal(asset, outer) else { return outer.exists() };
+        let mut refused = self.met.refused.borrow_mut();
+        if !refused.contains(&why) {
+            refused.push(why);
         }
-        if !real.metadata().is_ok_and(|m| m.is_file()) {
-            return refuse(format!("@{asset}@ is not a regular file (a folder, device or pipe)"));
-        }
-        match guard::check(&real) {
-            Ok(()) => true,
-            Err(e) => refuse(format!("@{asset}@: {e}")),
-        }
+        false
     }
 }
 

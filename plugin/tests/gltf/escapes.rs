@@ -98,7 +98,7 @@ fn links_devices_folders_and_pipes_are_not_followed() {
     let device = Document::open(Path::new("/dev/zero"), &ReadOptions::default()).map(|_| ()).unwrap_err();
     assert!(device.to_string().contains("/dev/zero is not a regular file"));
     // Even with the root permitted, a device is none.
-    let anywhere = ReadOptions { asset_root: Some("/".into()) };
+    let anywhere = ReadOptions { asset_root: Some("/".into()), ..ReadOptions::default() };
     let error = open(house.path(), "zero.bin", &anywhere).map(|_| ()).unwrap_err();
     assert!(error.to_string().contains("not a regular file"), "{error}");
 }
@@ -108,7 +108,7 @@ fn an_asset_root_opens_that_folder_and_no_other() {
     let house = house();
     fs::create_dir(house.path().join("other")).unwrap();
     fs::write(house.path().join("other/data.bin"), walk().1).unwrap();
-    let options = ReadOptions { asset_root: Some(house.path().join("secret")) };
+    let options = ReadOptions { asset_root: Some(house.path().join("secret")), ..ReadOptions::default() };
     open(house.path(), "../secret/data.bin", &options).unwrap();
     open(house.path(), "data.bin", &options).unwrap();
     let error = open(house.path(), "../other/data.bin", &options).map(|_| ()).unwrap_err();

@@ -280,7 +280,7 @@ fn what_lies_outside_the_folder_is_not_carried_outside_another() {
     let mut json = text(&path);
     json["buffers"][0]["uri"] = json!("../library/walk.bin");
     fs::write(&path, serde_json::to_vec(&json).unwrap()).unwrap();
-    let options = ReadOptions { asset_root: Some(house.path().join("library")) };
+    let options = ReadOptions { asset_root: Some(house.path().join("library")), ..ReadOptions::default() };
     let document = Document::open(&path, &options).unwrap();
     let error = document.save(&house.path().join("out/x.gltf")).unwrap_err();
     assert!(error.to_string().contains("../library/walk.bin"), "{error}");

@@ -5,15 +5,15 @@ use glam::{DQuat, DVec3};
 use sinew_core::scene::{Pose, Scene};
 use sinew_core::setup::Setup;
 use sinew_plugin::document::Document;
-use sinew_plugin::gltf::ReadOptions;
 use sinew_plugin::job::{BakeRequest, bake_file, simulate};
 use sinew_plugin::usd::Destination;
 use sinew_tests::oracle::{self, khronos, openusd};
-use sinew_tests::{repository, sample, scratch};
+use sinew_tests::program::Program;
+use sinew_tests::{backend, built, repository, sample, scratch};
 use std::path::{Path, PathBuf};
 
 fn open(file: &Path) -> Document {
-    Document::open(file, &ReadOptions::default()).unwrap_or_else(|e| panic!("{e}"))
+    Document::open(file, &backend::options()).unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// A keyed box that leads another on a joint, a ball that is thrown, and what they fall on; in any units and axes. Every
@@ -220,11 +220,11 @@ fn gltf_samples_become_usd_that_plays_alike_and_has_no_faults() {
     let small = |f: &PathBuf| std::fs::metadata(f).is_ok_and(|m| m.len() < 600_000);
     let files: Vec<PathBuf> = sample::gltf_files().into_iter().filter(small).collect();
     sample::each(&files, |file| {
-        let Ok(document) = Document::open(file, &ReadOptions::default()) else { return Ok("refused".into()) };
+        let Ok(document) = Document::open(file, &backend::options()) else { return Ok("refused".into()) };
         let out = folder.path().join(format!("{}.usda", written.len()));
         let said = document.save(&out, Destination::Layer, None).map_err(|e| e.to_string())?;
         written.push(out.clone());
-        let usd = Document::open(&out, &ReadOptions::default()).map_err(|e| e.to_string())?;
+        let usd = Document::open(&out, &backend::options()).map_err(|e| e.to_string())?;
         // At keys: between them glTF may bend, and USD runs straight.
         let scene = document.scene();
         let keys =
@@ -277,7 +277,7 @@ fn usd_samples_become_gltf_that_plays_alike_and_has_no_faults() {
     }
     let folder = scratch::folder("usd-to-gltf");
     sample::each(&sample::usd_files(), |file| {
-        let document = Document::open(file, &ReadOptions::default()).map_err(|e| e.to_string())?;
+        let document = Document::open(file, &backend::options()).map_err(|e| e.to_string())?;
         let out = folder.path().join("out.glb");
         document.save(&out, Destination::Layer, None).map_err(|e| e.to_string())?;
         khronos::judge(&out, &out)?;
@@ -285,7 +285,7 @@ fn usd_samples_become_gltf_that_plays_alike_and_has_no_faults() {
         if errors > 0 {
             return Err(format!("{errors} errors of the validator"));
         }
-        let gltf = Document::open(&out, &ReadOptions::default()).map_err(|e| e.to_string())?;
+        let gltf = Document::open(&out, &backend::options()).map_err(|e| e.to_string())?;
         let times: Vec<f64> = (0..30).map(|i| f64::from(i) / 12.0).collect();
         let off = scenes_apart(document.scene(), gltf.scene(), &times, 1.0)?;
         if off.is_nan() || off >= 1e-5 {
@@ -312,7 +312,9 @@ fn a_bake_from_gltf_to_usd_is_the_baked_clip() {
     let folder = scratch::folder("gltf-bake-usd");
     let scene = repository::root().join("examples/scenes/stack.gltf");
     let out = folder.path().join("stack.usdc");
-    let request = BakeRequest { scene: scene.clone(), output: Some(out.clone()), ..BakeRequest::default() };
+    let read = backend::options();
+    let request =
+        BakeRequest { scene: scene.clone(), output: Some(out.clone()), read, ..BakeRequest::default() };
     let report = bake_file(&request, &mut |_| true).unwrap();
     let usd = open(&out);
     let clip = usd.scene().clips.first().expect("it moves");
@@ -328,4 +330,49 @@ fn a_bake_from_gltf_to_usd_is_the_baked_clip() {
     let times: Vec<f64> = (0..report.frames).map(|f| f as f64 / report.frames_per_second).collect();
     let off = scenes_apart(gltf.scene(), usd.scene(), &times, 1.0).unwrap();
     assert!(off < 1e-6, "off by {off:.1e}");
+}
+
+#[test]
+fn without_a_bridge_to_openusd_the_built_in_reader_serves_and_says_what_is_missing() {
+    let folder = scratch::folder("usd-no-bridge");
+    let scene = repository::root().join("examples/usd/pendulum.usda");
+    let bake = |name: &str, arguments: &[&str]| {
+        let command = Program::new(built::command().unwrap()).arg("bake").arg(&scene);
+        let command = command.arg("-o").arg(folder.path().join(name)).args(arguments);
+        let command = command.env("SINEW_OPENUSD_BRIDGE", "/nowhere/libsinew_openusd.so");
+        command.run().and_then(|done| done.success()).unwrap_or_else(|e| panic!("{e}"))
+    };
+    bake("own.usda", &[]);
+    let done = bake("asked.usda", &["--usd-backend", "openusd"]);
+    let said = done.stdout + &done.stderr;
+    for part in ["/nowhere/libsinew_openusd.so", "plugin/openusd", "OPENUSD_ROOT", "SINEW_OPENUSD_BRIDGE"] {
+        assert!(said.contains(part), "no \"{part}\" in: {said}");
+    }
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    assert_eq!(read("own.usda"), read("asked.usda"));
+}
+
+#[test]
+fn usd_in_memory_is_the_scene_that_it_is_in_a_file() {
+    let folder = scratch::folder("usd-memory");
+    let file = folder.path().join("shot.usda");
+    std::fs::write(&file, text(0.01, true)).unwrap();
+    let document = open(&file);
+    let setup = document.physics(None).unwrap().unwrap().setup;
+    let exact = motion(document.scene(), &setup);
+    for ending in ["usda", "usdc", "usdz"] {
+        let as_file = folder.path().join(format!("flat.{ending}"));
+        document.save(&as_file, Destination::Flat, None).unwrap();
+        let bytes = std::fs::read(&as_file).unwrap();
+        let from_memory = Document::from_bytes(&bytes, "host/shot of mine").unwrap();
+        assert_eq!(from_memory.scene().name, "shot of mine");
+        let own = from_memory.physics(None).unwrap().unwrap().setup;
+        assert!(apart(&exact, &motion(from_memory.scene(), &own)) < 1e-9, "{ending}");
+        // Saved, it is whole: there is no file to be a layer over.
+        let saved = folder.path().join(format!("saved-{ending}.usda"));
+        from_memory.save(&saved, Destination::Layer, None).unwrap();
+        assert!(!std::fs::read_to_string(&saved).unwrap().contains("subLayers"));
+        let own = Setup { clip: None, ..own };
+        assert!(apart(&exact, &motion(open(&saved).scene(), &own)) < 1e-9, "{ending}");
+    }
 }

@@ -7,14 +7,13 @@ use sinew_core::scene::{Placement, Pose, Scene};
 use sinew_core::setup::{Behaviour, Body, Setup, Shape, choose_clip};
 use sinew_plugin::document::Document;
 use sinew_plugin::gltf::PhysicsDialect;
-use sinew_plugin::gltf::ReadOptions;
 use sinew_plugin::job::{PhysicsRequest, SetupSource, load_setup, physics_file, simulate};
 use sinew_tests::oracle::openusd;
-use sinew_tests::{repository, sample, scratch};
+use sinew_tests::{backend, repository, sample, scratch};
 use std::path::{Path, PathBuf};
 
 fn open(file: &Path) -> Document {
-    Document::open(file, &ReadOptions::default()).unwrap()
+    Document::open(file, &backend::options()).unwrap()
 }
 
 fn physics(document: &Document) -> Setup {
@@ -189,7 +188,7 @@ fn write_physics(scene: &Path, setup: SetupSource, output: &Path) -> Vec<String>
         setup,
         clip: None,
         dialect: PhysicsDialect::Khronos,
-        read: ReadOptions::default(),
+        read: backend::options(),
     };
     physics_file(&request).unwrap_or_else(|e| panic!("{}: {e}", scene.display())).warnings
 }
@@ -286,7 +285,11 @@ fn the_physics_of_samples_survives_being_written_over_itself() {
 fn what_another_program_changed_in_the_physics_wins() {
     let folder = scratch::folder("usd-edited");
     let file = folder.path().join("two.usda");
-    std::fs::write(&file, driven("PhysicsFixedJoint", "]\n)\n{\n", "    metersPerUnit = 1\n")).unwrap();
+    std::fs::write(
+        &file,
+        driven("PhysicsFixedJoint", "\"MaterialBindingAPI\"]\n)\n{\n", "    metersPerUnit = 1\n"),
+    )
+    .unwrap();
     let mut setup = physics(&open(&file));
     setup.bodies.retain(|b| b.behaviour != Behaviour::Static);
     setup.bodies.push(Body { behaviour: Behaviour::Static, shape: Shape::Mesh {}, ..Body::new("Base") });

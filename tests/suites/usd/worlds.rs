@@ -3,10 +3,9 @@
 use glam::{DAffine3, DMat4, DQuat, DVec3};
 use serde_json::{Value, json};
 use sinew_core::scene::Pose;
-use sinew_plugin::gltf::ReadOptions;
 use sinew_plugin::usd::Document;
 use sinew_tests::oracle::openusd;
-use sinew_tests::{sample, scatter, scratch};
+use sinew_tests::{backend, sample, scatter, scratch};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -15,7 +14,7 @@ const CLOSE: f64 = 1e-6;
 
 /// The largest distance of our world transforms from OpenUSD's, and where; and how many were compared.
 pub fn deviation(file: &Path, codes: &[f64]) -> Result<(f64, String, usize), String> {
-    let document = Document::open(file, &ReadOptions::default()).map_err(|e| e.to_string())?;
+    let document = Document::open(file, &backend::options()).map_err(|e| e.to_string())?;
     let answer = openusd::ask(&json!({ "ask": "worlds", "file": file, "times": codes }))?;
     let metres = answer["units"].as_f64().unwrap();
     let turn = match answer["z_up"].as_bool().unwrap() {
@@ -62,7 +61,7 @@ fn every_prim_and_joint_of_the_samples_is_where_openusd_has_it() {
         return;
     }
     sample::each(&sample::usd_files(), |file| {
-        let document = Document::open(file, &ReadOptions::default()).map_err(|e| e.to_string())?;
+        let document = Document::open(file, &backend::options()).map_err(|e| e.to_string())?;
         let [first, last] = document.range().unwrap_or([0.0, 100.0]);
         let (worst, place, count) = deviation(file, &moments(first, last))?;
         if count == 0 {
@@ -346,8 +345,82 @@ fn stages_compose_as_openusd_composes_them() {
     let (worst, place, count) = deviation(&file, &moments(0.0, 80.0)).unwrap();
     assert!(count >= 50 * 14, "{count}");
     assert!(worst <= CLOSE, "off by {worst:.1e}: {place}");
-    let document = Document::open(&file, &ReadOptions::default()).unwrap();
+    let document = Document::open(&file, &backend::options()).unwrap();
     assert!(document.node_of_path("/Set/Gone").is_none());
     assert!(document.node_of_path("/Set/Far/Knob").is_some());
     assert!(document.warnings().is_empty(), "{:?}", document.warnings());
+}
+
+/// Every way that a spline can go: bends, tangents of any width, straight, held, jumps, and on past its ends.
+const SPLINES: &str = r#"#usda 1.0
+(
+    metersPerUnit = 1
+    upAxis = "Y"
+    startTimeCode = -10
+    endTimeCode = 70
+    timeCodesPerSecond = 24
+)
+def Xform "Curved"
+{
+    double xformOp:translateX.spline = {
+        1: 0; post curve (4, 0.5),
+        20: 5; pre (3, -0.25); post curve (6, 0.75),
+        48: -2; pre (9, 0.1),
+    }
+    float xformOp:rotateZ.spline = {
+        pre: linear,
+        post: sloped (2.5),
+        1: 0; post curve (3, 10),
+        24: 200; pre (6, 0); post linear,
+        40: 90; post curve (2, 1),
+    }
+    uniform token[] xformOpOrder = ["xformOp:translateX", "xformOp:rotateZ"]
+
+    def Xform "Stepped"
+    {
+        double xformOp:translateY.spline = {
+            0: 1; post held,
+            10: 2 & 3; post linear,
+            30: -1; post curve (5, 0),
+            50: 4; pre (5, 0),
+        }
+        uniform token[] xformOpOrder = ["xformOp:translateY"]
+    }
+    def Xform "Turns"
+    {
+        double xformOp:translateZ.spline = {
+            post: loop repeat,
+            0: 0; post curve (3, 0),
+            12: 3; pre (3, 0),
+        }
+        uniform token[] xformOpOrder = ["xformOp:translateZ"]
+    }
+}
+"#;
+
+#[test]
+fn splines_are_where_openusd_has_them_or_refused() {
+    if !openusd::is_installed() {
+        return;
+    }
+    let folder = scratch::folder("usd-splines");
+    for ending in ["usda", "usdc"] {
+        let file = folder.path().join(format!("splines.{ending}"));
+        let text = folder.path().join("text.usda");
+        std::fs::write(&text, SPLINES).unwrap();
+        openusd::ask(&json!({ "ask": "export", "file": text, "to": file })).unwrap();
+        if !backend::reads_splines() {
+            // Not read, and never taken for something that stands still.
+            let error = Document::open(&file, &backend::options()).expect_err("a refusal").to_string();
+            assert!(error.contains("spline"), "{ending}: {error}");
+            continue;
+        }
+        // Not in the thousandth of a frame before a jump, which straight lines take for it.
+        let codes: Vec<f64> =
+            moments(-9.0, 69.0).into_iter().chain([0.0, 9.99, 10.0, 10.01, 24.0, 50.0]).collect();
+        let (worst, place, count) = deviation(&file, &codes).unwrap();
+        println!("  {ending}: {count} transforms, off by {worst:.1e}");
+        // Lines between samples are within a millionth of the size that a spline reaches, which is more than it has now.
+        assert!(worst < 1e-5, "{place}");
+    }
 }

@@ -4,6 +4,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use sinew_core::setup;
 use sinew_plugin::gltf::{PhysicsDialect, ReadOptions};
 use sinew_plugin::job::{AssembleRequest, BakeRequest, PhysicsRequest, SetupSource};
+use sinew_plugin::usd::Backend;
 use std::path::{Path, PathBuf};
 
 /// Gives keyed animation weight: simulates actuators that chase the keys and bakes the result as a new clip.
@@ -52,9 +53,36 @@ pub struct Input {
     /// Folder that buffers, images and layers may come from besides the scene's own.
     #[arg(long, value_name = "FOLDER")]
     pub asset_root: Option<PathBuf>,
+    #[command(flatten)]
+    pub usd: Usd,
     /// Print JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+/// How USD is read and written.
+#[derive(Args)]
+pub struct Usd {
+    /// Who composes USD and writes it.
+    #[arg(long = "usd-backend", value_name = "WHO", default_value = "built-in")]
+    backend: UsdBackend,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum UsdBackend {
+    /// Sinew itself.
+    BuiltIn,
+    /// The studio's own OpenUSD, over its bridge (see docs/usd.md).
+    Openusd,
+}
+
+impl Usd {
+    fn backend(&self) -> Backend {
+        match self.backend {
+            UsdBackend::BuiltIn => Backend::BuiltIn,
+            UsdBackend::Openusd => Backend::OpenUsd,
+        }
+    }
 }
 
 #[derive(Args)]
@@ -76,6 +104,9 @@ pub struct Bake {
     /// USD: write everything into one layer, instead of a new layer over the scene.
     #[arg(long, conflicts_with = "in_place")]
     pub flatten: bool,
+    /// USD: write few keys as splines, instead of a sample at every frame.
+    #[arg(long)]
+    pub splines: bool,
     /// Strength of every actuator.
     #[arg(long)]
     pub preset: Option<Preset>,
@@ -162,6 +193,8 @@ pub struct Setup {
     /// The set-up to write [default: NAME.sinew.json beside the scene, else the physics in it, else automatic].
     #[arg(long, value_name = "FILE", requires = "into")]
     pub setup: Option<PathBuf>,
+    #[command(flatten)]
+    pub usd: Usd,
     /// Print it instead of writing; with --into, print what was done.
     #[arg(long)]
     pub json: bool,
@@ -223,7 +256,7 @@ impl Input {
     }
 
     pub fn read(&self) -> ReadOptions {
-        ReadOptions { asset_root: self.asset_root.clone() }
+        ReadOptions { asset_root: self.asset_root.clone(), usd_backend: self.usd.backend() }
     }
 }
 
@@ -239,8 +272,12 @@ impl Setup {
                 Physics::Khr => PhysicsDialect::Khronos,
                 Physics::Omi => PhysicsDialect::Omi,
             },
-            read: ReadOptions::default(),
+            read: self.read(),
         }
+    }
+
+    pub fn read(&self) -> ReadOptions {
+        ReadOptions { usd_backend: self.usd.backend(), ..ReadOptions::default() }
     }
 }
 
@@ -271,6 +308,7 @@ impl Bake {
             replace: self.replace,
             in_place: self.in_place,
             flatten: self.flatten,
+            splines: self.splines,
             preset: self.preset.map(|p| match p {
                 Preset::Subtle => setup::Preset::Subtle,
                 Preset::Reactive => setup::Preset::Reactive,

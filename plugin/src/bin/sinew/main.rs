@@ -8,7 +8,6 @@ mod say;
 use arguments::{Arguments, Command};
 use clap::Parser;
 use sinew_plugin::document::Document;
-use sinew_plugin::gltf::ReadOptions;
 use sinew_plugin::job::{self, JobError, SetupSource, Status};
 use std::path::Path;
 use std::process::ExitCode;
@@ -83,7 +82,7 @@ fn run(arguments: Arguments) -> Result<Status, JobError> {
 
 /// Writes the set-up that would be used, unless one is there already.
 fn set_up(scene: &Path, a: &arguments::Setup) -> Result<(), JobError> {
-    let document = Document::open(scene, &ReadOptions::default())?;
+    let document = Document::open(scene, &a.read())?;
     let loaded = job::load_setup(scene, &document, &SetupSource::Automatic, a.clip.as_deref())?;
     loaded.warnings.iter().for_each(|w| eprintln!("warning: {w}"));
     let setup = loaded.setup;

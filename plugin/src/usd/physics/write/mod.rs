@@ -5,6 +5,7 @@
 
 mod joint;
 
+use super::facts::SceneFact;
 use super::patch;
 use crate::error::Error;
 use crate::usd::edits::Edits;
@@ -41,7 +42,7 @@ impl Document {
         writer.release();
         let Writer { edits: own, scene, body_paths, joint_paths, warnings, .. } = writer;
         // Read again as anybody would.
-        let again = stage::open(&self.source, &self.options)?;
+        let again = self.origin.open()?;
         let file = again.stage.root_layer().identifier().to_owned();
         {
             let layer = again.stage.layer_mut(&file);
@@ -56,7 +57,7 @@ impl Document {
                 return Err(error);
             }
         }
-        let read = Document::of_stage(&again, &self.file, &self.source, &self.options)?;
+        let read = Document::of_stage(&again, &self.file, &self.origin)?;
         let mut facts = read.physics.clone();
         facts.forget();
         let place = |e: sinew_core::setup::SetupError| Error::input(e.to_string());
@@ -94,7 +95,12 @@ impl Document {
                 _ => list.push(json(serde_json::to_string(body))),
             }
         }
-        edits.set(scene, "sinew:bodies", "string[]", Value::StringVec(list));
+        let was = |of: fn(&SceneFact) -> &Vec<String>| {
+            self.physics.scene.as_ref().is_some_and(|s| !of(s).is_empty())
+        };
+        if !list.is_empty() || was(|s| &s.bodies) {
+            edits.set(scene, "sinew:bodies", "string[]", Value::StringVec(list));
+        }
         let mut list = Vec::new();
         for (joint, path) in setup.joints.iter().zip(joint_paths) {
             let named = |path: &String| {
@@ -111,7 +117,9 @@ impl Document {
                 None => list.push(json(serde_json::to_string(joint))),
             }
         }
-        edits.set(scene, "sinew:joints", "string[]", Value::StringVec(list));
+        if !list.is_empty() || was(|s| &s.joints) {
+            edits.set(scene, "sinew:joints", "string[]", Value::StringVec(list));
+        }
         let rest = |s: &Setup| Setup { bodies: Vec::new(), joints: Vec::new(), schema: None, ..s.clone() };
         if let Some(text) = patch::difference(&rest(said), &rest(setup)) {
             edits.set(scene, "sinew:setup", "string", Value::String(text));
