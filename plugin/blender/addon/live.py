@@ -32,6 +32,8 @@ class Live:
         self.took = 0.0
         self.error = ""
         self._made = set()
+        #: Channels that have live keys already: (object, path, index).
+        self.channels = set()
 
     def again(self):
         """Simulates with what the settings are now, here and now, and shows it."""
@@ -87,6 +89,7 @@ class Live:
             fresh.name = f"{NAME}: {obj.name}"
             action.assign(obj, fresh, action.slot_handle(obj))
             self._made.add(fresh.name)
+            self.channels = {c for c in self.channels if c[0] != obj.name}
         return obj.animation_data.action
 
     def is_shown(self):
@@ -118,7 +121,7 @@ class Live:
             leftover = bpy.data.actions.get(made)
             if leftover is not None:
                 bpy.data.actions.remove(leftover)
-        self.before, self._made = {}, set()
+        self.before, self._made, self.channels = {}, set(), set()
         scene = bpy.data.scenes.get(self.run.scene_name)
         if scene is not None:
             scene.frame_set(scene.frame_current, subframe=scene.frame_subframe)
@@ -141,6 +144,17 @@ class LiveWriter(write.Writer):
 
     def _new_action(self, obj):
         self.actions.append(self._live.take_over(obj).name)
+        self._open = None
+
+    def _put(self, owner, path, index, frames, values, arriving=None, leaving=None, group=""):
+        # Keys that are there already only move.
+        channel = (owner.name, path, index)
+        if channel in self._live.channels and arriving is None:
+            curve = self._channels_of(owner).curves.find(path, index=index)
+            if curve is not None and action.rewrite(curve, frames, values):
+                return
+        super()._put(owner, path, index, frames, values, arriving, leaving, group)
+        self._live.channels.add(channel)
 
 
 def mark(_context):

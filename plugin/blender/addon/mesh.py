@@ -8,9 +8,10 @@ def triangles_of(obj, depsgraph):
 
     Of a mesh that bones bend, the vertices at rest: the skin's weights say how they move.
     """
-    is_bent = armature_of(obj) is not None
-    source = obj if is_bent else obj.evaluated_get(depsgraph)
-    mesh = obj.data if is_bent else source.to_mesh()
+    # As it is, where nothing changes it.
+    is_own = armature_of(obj) is not None or _is_unchanged(obj)
+    source = obj if is_own else obj.evaluated_get(depsgraph)
+    mesh = obj.data if is_own else source.to_mesh()
     if mesh is None or not len(mesh.vertices):
         return None
     try:
@@ -21,8 +22,13 @@ def triangles_of(obj, depsgraph):
         mesh.loop_triangles.foreach_get("vertices", corners)
         return positions.reshape(-1, 3), corners.astype(np.uint32).reshape(-1, 3)
     finally:
-        if not is_bent:
+        if not is_own:
             source.to_mesh_clear()
+
+
+def _is_unchanged(obj):
+    """Whether a mesh is shown as it is stored."""
+    return obj.type == "MESH" and not len(obj.modifiers) and obj.data.shape_keys is None and obj.mode == "OBJECT"
 
 
 def armature_of(obj):

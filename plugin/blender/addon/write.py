@@ -26,6 +26,8 @@ class Writer:
         self.locked = []
         self._name = name
         self._kept = {}
+        #: The channels that are written to.
+        self._open = None
         by_index = {node.index: node for node in capture.nodes}
         self.curves = {}
         for curve in job.curves:
@@ -125,6 +127,7 @@ class Writer:
                 # Nothing is lost when nobody uses it any more.
                 old.use_fake_user = True
         self._fresh[obj.name] = (fresh, old, [])
+        self._open = None
         self.actions.append(fresh.name)
 
     def _copy(self, obj):
@@ -181,6 +184,15 @@ class Writer:
                 followers.update(b.name for b in moved)
         return followers - wanted
 
+    def _put(self, owner, path, index, frames, values, arriving=None, leaving=None, group=""):
+        """One channel's keys."""
+        action.write(self._channels_of(owner), path, index, frames, values, arriving, leaving, group)
+
+    def _channels_of(self, owner):
+        if self._open is None or self._open.owner != owner.name:
+            self._open = action.Channels(owner)
+        return self._open
+
     # Channels --------------------------------------------------------------------------------------------------------
 
     def _channels(self, owner, node, source, path, label):
@@ -214,23 +226,32 @@ class Writer:
 
     def _to_basis(self, keys, node, bone, name):
         """Bones keep their channels relative to how they rest: a constant turn and shift, so keys stay keys."""
-        rest = bone.bone.matrix_local
-        is_root = bone.parent is None
-        if not is_root:
-            rest = bone.parent.bone.matrix_local.inverted() @ rest
-        t, q, _, _ = matrix.decompose(np.array(rest, dtype=float)[None])
-        back = matrix.conjugate(q[0])
-        # The frames of bones' nodes are turned: see matrix.BONE.
-        before, after = matrix.BONE_TURN, matrix.conjugate(matrix.BONE_TURN)
         frames, values, *tangents = keys
+        turn, shift, whole = self._rest(node, bone)
         if name == "translation":
-            whole = back if is_root else matrix.product(back, before)
+            turned = [None if v is None else v @ turn.T for v in tangents]
+            return (frames, values @ turn.T - shift, *turned)
+        turned = [None if v is None else v @ whole.T for v in tangents]
+        return (frames, values @ whole.T, *turned)
+
+    def _rest(self, node, bone):
+        """How a bone's channels come from its node: the turn and the shift of places, and the matrix for quaternions."""
+        key = (node.owner, node.bone)
+        found = self.capture.rests.get(key)
+        if found is None:
+            rest = bone.bone.matrix_local
+            is_root = bone.parent is None
+            if not is_root:
+                rest = bone.parent.bone.matrix_local.inverted() @ rest
+            t, q, _, _ = matrix.decompose(np.array(rest, dtype=float)[None])
+            back = matrix.conjugate(q[0])
+            # The frames of bones' nodes are turned: see matrix.BONE.
+            left = back if is_root else matrix.product(back, matrix.BONE_TURN)
+            turn = rotation.matrices(left[None])[0]
             shift = matrix.rotate(back, t[0])
-            turned = [None if v is None else matrix.rotate(whole, v) for v in tangents]
-            return (frames, matrix.rotate(whole, values) - shift, *turned)
-        left = back if is_root else matrix.product(back, before)
-        turned = [None if v is None else matrix.product(matrix.product(left, v), after) for v in tangents]
-        return (frames, matrix.product(matrix.product(left, values), after), *turned)
+            found = (turn, shift, matrix.between(left, matrix.conjugate(matrix.BONE_TURN)))
+            self.capture.rests[key] = found
+        return found
 
     def _special_basis(self, node, bone, name):
         """Bones that do not take everything over from their parents: Blender itself says what to key, frame by frame."""
@@ -274,16 +295,17 @@ class Writer:
 
     def _write_location(self, owner, source, path, label, keys, simulated):
         frames, values, arriving, leaving = keys
-        if not simulated and np.ptp(values, axis=0).max() < 1e-6 and np.abs(values).max() < 1e-6:
+        if not simulated and np.abs(values).max() < 1e-6:
             return
-        delta = np.array(getattr(source, "delta_location", (0.0, 0.0, 0.0)))
-        values = values - delta
+        delta = getattr(source, "delta_location", None)
+        if delta is not None:
+            values = values - np.array(delta)
         for axis in range(3):
             if source.lock_location[axis]:
                 self.locked.append(f"{label} location {'XYZ'[axis]}")
                 continue
             slopes = (None, None) if arriving is None else (arriving[:, axis], leaving[:, axis])
-            action.write(owner, path + "location", axis, frames, values[:, axis], *slopes, group=label)
+            self._put(owner, path + "location", axis, frames, values[:, axis], *slopes, group=label)
 
     def _write_rotation(self, owner, node, source, path, label, keys):
         frames, values, arriving, leaving = keys
@@ -320,13 +342,13 @@ class Writer:
         for part, axis in enumerate((3, 0, 1, 2)):
             slopes = (None, None) if arriving is None else (arriving[:, axis], leaving[:, axis])
             name = path + "rotation_quaternion"
-            action.write(owner, name, part, frames, values[:, axis], *slopes, group=label)
+            self._put(owner, name, part, frames, values[:, axis], *slopes, group=label)
 
     def _write_axis_angle(self, owner, path, label, keys):
         frames, values = self._every_frame(keys)
         found = rotation.as_axis_angle(values)
         for part in range(4):
-            action.write(owner, path + "rotation_axis_angle", part, frames, found[:, part], group=label)
+            self._put(owner, path + "rotation_axis_angle", part, frames, found[:, part], group=label)
 
     def _write_euler(self, owner, node, source, path, label, keys):
         order = source.rotation_mode
@@ -351,7 +373,7 @@ class Writer:
                 self.locked.append(f"{label} rotation {'XYZ'[axis]}")
                 continue
             slopes = (None, None) if arriving is None else (arriving[:, axis], leaving[:, axis])
-            action.write(owner, path + "rotation_euler", axis, frames, angles[:, axis], *slopes, group=label)
+            self._put(owner, path + "rotation_euler", axis, frames, angles[:, axis], *slopes, group=label)
 
     def _every_frame(self, keys):
         """The rotation at every whole frame that the keys span."""
