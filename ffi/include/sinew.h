@@ -38,7 +38,7 @@
 /**
  * The version of this interface that the header describes: major in the upper 16 bits, minor in the lower.
  */
-#define SINEW_ABI_VERSION 65540
+#define SINEW_ABI_VERSION 65541
 
 /**
  * Reading files.
@@ -119,6 +119,16 @@
  * Cubic Hermite with tangents per second, as glTF's CUBICSPLINE.
  */
 #define SINEW_CUBIC 2
+
+/**
+ * In glTF, as `KHR_physics_rigid_bodies` with `KHR_implicit_shapes`.
+ */
+#define SINEW_PHYSICS_KHR 0
+
+/**
+ * In glTF, as `OMI_physics_body`, `OMI_physics_shape`, `OMI_physics_joint` and `OMI_physics_gravity`.
+ */
+#define SINEW_PHYSICS_OMI 1
 
 /**
  * No node, no parent.
@@ -876,6 +886,32 @@ typedef struct sinew_strike {
 } sinew_strike;
 
 /**
+ * What the deformation of a mesh has, without its numbers. Set `struct_size` before asking.
+ */
+typedef struct sinew_deformation_info {
+  /**
+   * `sizeof(sinew_deformation_info)`.
+   */
+  uint32_t struct_size;
+  /**
+   * The node whose mesh it is, by index.
+   */
+  uint32_t node;
+  /**
+   * Shapes that are added to the mesh.
+   */
+  uint32_t target_count;
+  /**
+   * Vertices of the mesh.
+   */
+  uint32_t vertex_count;
+  /**
+   * Keys of the weights.
+   */
+  size_t key_count;
+} sinew_deformation_info;
+
+/**
  * It worked.
  */
 #define SINEW_OK 0
@@ -1074,6 +1110,20 @@ sinew_result sinew_scene_add_job(struct sinew_scene *scene,
 sinew_result sinew_scene_save(const struct sinew_scene *scene,
                               const char *path,
                               size_t path_length);
+
+/**
+ * Saves as `sinew_scene_save` does, with a set-up in the file as its physics: in USD as UsdPhysics, in glTF as
+ * `physics` says (`SINEW_PHYSICS_...`). What the format cannot express is told by the callbacks, which may be NULL.
+ *
+ * Thread: any, scene and set-up `const`. Errors: those of `sinew_scene_save`, `SINEW_BAD_SETUP` (a body that is not in
+ * the scene, or nothing that is simulated), `SINEW_OUT_OF_RANGE` (no such `physics`).
+ */
+sinew_result sinew_scene_save_physics(const struct sinew_scene *scene,
+                                      const struct sinew_setup *setup,
+                                      int32_t physics,
+                                      const char *path,
+                                      size_t path_length,
+                                      const struct sinew_callbacks *callbacks);
 
 /**
  * Fills in the defaults. `struct_size` is `sizeof(sinew_scene_options)`.
@@ -1436,6 +1486,13 @@ sinew_result sinew_setup_set_json(struct sinew_setup *setup,
  * Thread: one at a time. Errors: as `sinew_setup_set_number`.
  */
 sinew_result sinew_setup_remove(struct sinew_setup *setup, const char *place, size_t place_length);
+
+/**
+ * Makes every body chase its keys as a preset (`SINEW_PRESET_...`) has it, as a job with that preset does.
+ *
+ * Thread: one at a time. Errors: `SINEW_OUT_OF_RANGE`, handle errors.
+ */
+sinew_result sinew_setup_use_preset(struct sinew_setup *setup, int32_t preset);
 
 /**
  * Copies what is at a place as JSON (see "Places in a set-up" and "Texts").
@@ -1902,6 +1959,52 @@ sinew_result sinew_job_strike_count(const struct sinew_job *job, uint32_t *out);
  * Thread: any, `const`. Errors: `SINEW_INVALID_ARGUMENT`, `SINEW_OUT_OF_RANGE`, handle errors.
  */
 sinew_result sinew_job_strike_info(const struct sinew_job *job, uint32_t index, struct sinew_strike *strike);
+
+/**
+ * Copies lines that show what a node touches with, in the world and the host's axes as it is now: six numbers per line,
+ * the places of its two ends. None for a node that nothing touches. `length` gets how many numbers there are, and may
+ * be NULL; `lines` NULL with `capacity` 0 only asks for that.
+ *
+ * Thread: any, `const`. Errors: `SINEW_INVALID_ARGUMENT`, `SINEW_TOO_SMALL`, handle errors.
+ */
+sinew_result sinew_session_outline(const struct sinew_session *session,
+                                   uint32_t node,
+                                   double *lines,
+                                   size_t capacity,
+                                   size_t *length);
+
+/**
+ * Number of meshes that soft skins deform. It goes to `out`.
+ *
+ * Thread: any, `const`. Errors: `SINEW_INVALID_ARGUMENT`, handle errors.
+ */
+sinew_result sinew_job_deformation_count(const struct sinew_job *job, uint32_t *out);
+
+/**
+ * What a deformation has. Set `info->struct_size` first.
+ *
+ * Thread: any, `const`. Errors: `SINEW_INVALID_ARGUMENT`, `SINEW_OUT_OF_RANGE`, handle errors.
+ */
+sinew_result sinew_job_deformation_info(const struct sinew_job *job,
+                                        uint32_t deformation,
+                                        struct sinew_deformation_info *info);
+
+/**
+ * Copies a deformation: to `targets` three numbers per vertex and target, target after target, by which the vertex is
+ * away from its place in the mesh's own axes (the host's, as the mesh was given); to `times` the seconds of the keys, to
+ * `weights` one number per target and key, key after key, straight in between. Capacities count numbers; each place may
+ * be NULL.
+ *
+ * Thread: any, `const`. Errors: `SINEW_INVALID_ARGUMENT`, `SINEW_OUT_OF_RANGE`, `SINEW_TOO_SMALL`, handle errors.
+ */
+sinew_result sinew_job_deformation_read(const struct sinew_job *job,
+                                        uint32_t deformation,
+                                        double *targets,
+                                        size_t targets_capacity,
+                                        double *times,
+                                        size_t times_capacity,
+                                        double *weights,
+                                        size_t weights_capacity);
 
 #ifdef __cplusplus
 }  // extern "C"
