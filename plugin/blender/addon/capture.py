@@ -74,6 +74,8 @@ class Capture:
         self.joints = []
         #: Values that the writer needs: rotations at the first frame.
         self.eulers = {}
+        #: Whether Blender draws every frame that is read.
+        self.is_drawn = False
         #: What the writer found about bones at rest, for the next time: see `Writer`.
         self.rests = {}
         self._plan(context, selected_only)
@@ -170,6 +172,7 @@ class Capture:
 
     def _play(self, objects):
         scene = bpy.data.scenes[self.scene_name]
+        self.is_drawn = is_drawn(scene)
         count = len(self.frames)
         self._worlds = np.empty((count, len(objects), 4, 4), dtype=np.float32)
         self._poses = {a: np.empty((count, len(b), 4, 4), dtype=np.float32) for a, b in self.bones.items()}
@@ -343,13 +346,18 @@ class Capture:
         return node.name if is_own else f"#{node.index}"
 
 
+def is_drawn(scene):
+    """Whether a change of frame must be told, and so be drawn: scripts wait for it, or another scene is shown."""
+    handlers = bpy.app.handlers
+    return bool(handlers.frame_change_pre or handlers.frame_change_post) or scene != bpy.context.scene
+
+
 def go_to(scene, frame, subframe=0.0):
     """Evaluates a frame without drawing it: drawing every frame that is read would hold up the window.
 
-    Setting frames in bulk tells nobody, and evaluating the view layer notices by itself that the time is another. Scripts
-    that run at a change of frame need the usual way.
+    Setting frames in bulk tells nobody, and evaluating the view layer notices by itself that the time is another.
     """
-    if bpy.app.handlers.frame_change_pre or bpy.app.handlers.frame_change_post or scene != bpy.context.scene:
+    if is_drawn(scene):
         scene.frame_set(frame, subframe=subframe)
         return
     scenes = bpy.data.scenes

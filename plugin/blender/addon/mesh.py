@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from . import pressed
+
 
 def triangles_of(obj, depsgraph):
     """Vertices (single precision) and triangles of an object as it is shown, without its armature's bending.
@@ -28,7 +30,11 @@ def triangles_of(obj, depsgraph):
 
 def _is_unchanged(obj):
     """Whether a mesh is shown as it is stored."""
-    return obj.type == "MESH" and not len(obj.modifiers) and obj.data.shape_keys is None and obj.mode == "OBJECT"
+    if obj.type != "MESH" or len(obj.modifiers) or obj.mode != "OBJECT":
+        return False
+    keys = obj.data.shape_keys
+    # Where an earlier result pressed it in does not count.
+    return keys is None or all(pressed.is_own(b) for b in keys.key_blocks if b != keys.reference_key)
 
 
 def armature_of(obj):

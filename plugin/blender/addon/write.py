@@ -6,7 +6,7 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from . import action, controls, hermite, matrix, rotation, source
+from . import action, controls, hermite, matrix, pressed, rotation, source
 
 SUFFIX = " (Sinew)"
 
@@ -15,7 +15,7 @@ class Writer:
     """Writes one job. Everything is looked up by name: what is gone is named in `warnings`, and left out."""
 
     def __init__(self, capture, job, settings, name=None):
-        self.capture, self.settings = capture, settings
+        self.capture, self.job, self.settings = capture, job, settings
         self.every_frame = settings.keys == "every_frame"
         self.warnings = []
         self.actions = []
@@ -46,11 +46,17 @@ class Writer:
                 self.warnings.append(f'"{owner}" is gone; its motion was not written')
                 continue
             self._write_object(obj, bones)
-        for fresh, old, muted in self._fresh.values():
-            source.remember(fresh, old, muted)
+        self._press(self.job)
+        for fresh, old, muted, rested in self._fresh.values():
+            source.remember(fresh, old, muted, rested)
         if self.locked:
             self.warnings.append(f"locked, so left as they were: {', '.join(self.locked)}")
         return self.actions
+
+    def _press(self, job):
+        made, warnings = pressed.write(self.capture, job)
+        self.actions += made
+        self.warnings += warnings
 
     def _write_object(self, obj, bones):
         capture = self.capture
@@ -92,7 +98,7 @@ class Writer:
             node = self.capture.by_source[(obj.name, name)]
             t, q, _, _ = matrix.decompose(solved.basis(name))
             parts = found.get(name, {"both": name})
-            if {"both", "place", "tip"}.intersection(parts):
+            if controls.PLACES.intersection(parts):
                 self._write_location(obj, bone, path, name, (frames, t, None, None), True)
             if {"both", "turn"}.intersection(parts):
                 self._write_rotation(obj, node, bone, path, name, (frames, q, None, None))
@@ -126,7 +132,9 @@ class Writer:
             if old is not None and not source.is_result(old):
                 # Nothing is lost when nobody uses it any more.
                 old.use_fake_user = True
-        self._fresh[obj.name] = (fresh, old, [])
+        bones = [bone for owner, bone in self.curves if owner == obj.name and bone is not None]
+        rested = source.channels_of(obj, [b for b in bones if b in obj.pose.bones] if bones else [])
+        self._fresh[obj.name] = (fresh, old, [], rested)
         self._open = None
         self.actions.append(fresh.name)
 
@@ -202,10 +210,12 @@ class Writer:
             curve = found.get(name)
             if curve is None and not is_bone:
                 continue
-            if is_bone and _is_special(source.bone):
+            if is_bone and is_special(source.bone):
                 keys = self._special_basis(node, source, name)
             else:
                 keys = self._keys(curve, node, name)
+                if keys is None:
+                    continue
                 keys = self._to_basis(keys, node, source, name) if is_bone else keys
             if name == "translation":
                 self._write_location(owner, source, path, label, keys, curve is not None)
@@ -213,7 +223,7 @@ class Writer:
                 self._write_rotation(owner, node, source, path, label, keys)
 
     def _keys(self, curve, node, name):
-        """Frames, values, tangents per frame (or None), relative to what is above."""
+        """Frames, values, tangents per frame (or None), relative to what is above; None to leave them alone."""
         capture = self.capture
         if curve is None:
             values = node.local[0 if name == "translation" else 1]
@@ -390,7 +400,7 @@ class Writer:
         return hermite.evaluate(Curve(0, "rotation", kind, *keys), frames)
 
 
-def _is_special(bone):
+def is_special(bone):
     """Whether a bone's channels are not simply relative to its parent."""
     if bone.parent is None:
         return False
