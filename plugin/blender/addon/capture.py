@@ -275,7 +275,7 @@ class Capture:
             if node.offset is not None:
                 parent = self._add_offset(scene, node, parent)
             t, q, s = node.local
-            node.index = scene.add_node(node.name, parent, t[0], q[0], s[0])
+            node.index = scene.add_node(node.name, parent, t[0], q[0], _evened(s[0]))
             self._add_curves(scene, clip, node, times)
         depsgraph = context.evaluated_depsgraph_get()
         for node in self.nodes:
@@ -367,6 +367,14 @@ def go_to(scene, frame, subframe=0.0):
         values[place] = value
         scenes.foreach_set(name, values)
     bpy.context.view_layer.update()
+
+
+def _evened(scale):
+    """A scale without the last digits of single precision: what is the same along all axes is simpler to follow."""
+    mean = float(np.mean(scale))
+    if np.abs(scale - mean).max() > STILL * abs(mean):
+        return scale
+    return np.full(3, 1.0 if abs(mean - 1.0) <= STILL else mean)
 
 
 def _relative(node, frames):

@@ -176,15 +176,18 @@ class FrameWriter(LiveWriter):
     """Moves the keys of one frame, while a hand plays."""
 
     def __init__(self, live, recording, frame):
+        self._recording, self._frame = recording, frame
         super().__init__(live)
-        self._frame = frame
-        time_s = np.array([frame / self.capture.rate])
-        self.curves = {}
-        for node, (t, q) in recording.channels(slice(frame, frame + 1)).items():
+
+    def _collected(self):
+        now = np.array([self._frame / self.capture.rate])
+        found = {}
+        for node, (t, q) in self._recording.channels(slice(self._frame, self._frame + 1)).items():
             for name, values in (("translation", t), ("rotation", q)):
-                if (node.index, name) in recording.wanted:
-                    curve = Curve(node.index, name, "linear", time_s, values)
-                    self.curves.setdefault((node.owner, node.bone), {})[name] = curve
+                if (node.index, name) in self._recording.wanted:
+                    curve = Curve(node.index, name, "linear", now, values)
+                    found.setdefault((node.owner, node.bone), {})[name] = curve
+        return found
 
     def _write_bones(self, obj, target, simulated):
         for name in simulated:

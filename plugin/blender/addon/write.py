@@ -28,12 +28,17 @@ class Writer:
         self._kept = {}
         #: The channels that are written to.
         self._open = None
-        by_index = {node.index: node for node in capture.nodes}
-        self.curves = {}
-        for curve in job.curves:
+        self.curves = self._collected()
+
+    def _collected(self):
+        """The job's curves, by whose they are: (object, bone or None), then property."""
+        by_index = {node.index: node for node in self.capture.nodes}
+        found = {}
+        for curve in self.job.curves:
             node = by_index.get(curve.node)
             if node is not None and curve.property in ("translation", "rotation"):
-                self.curves.setdefault((node.owner, node.bone), {})[curve.property] = curve
+                found.setdefault((node.owner, node.bone), {})[curve.property] = curve
+        return found
 
     def write(self):
         """All of it; gives the names of the new actions."""
