@@ -255,6 +255,27 @@ class Reading(unittest.TestCase):
         scenes.key(carrier, "rotation_axis_angle", {1: (0.7, 0.0, 0.6, 0.8), 40: (2.0, 0.0, 1.0, 0.0)})
         self.assertLess(self.both(), 2e-6)
 
+    def test_a_rig_is_the_same_whether_frames_are_drawn_or_not(self):
+        """Where no script waits for a change of frame, frames are evaluated without telling anybody."""
+        seen = []
+        for handlers in ([], [lambda *_: None]):
+            scenes.arm_with_ik()
+            bpy.context.scene.frame_set(7, subframe=0.25)
+            bpy.app.handlers.frame_change_post.extend(handlers)
+            try:
+                run = addon("run").Run(bpy.context)
+                for _ in run.reading():
+                    pass
+            finally:
+                for handler in handlers:
+                    bpy.app.handlers.frame_change_post.remove(handler)
+            self.assertEqual(run.capture.is_drawn, bool(handlers))
+            scene = bpy.context.scene
+            self.assertEqual((scene.frame_current, scene.frame_subframe), (7, 0.25))
+            seen.append(np.array([node.world for node in run.capture.nodes]))
+        np.testing.assert_array_equal(*seen)
+        self.assertGreater(np.ptp(seen[0], axis=1).max(), 0.1)
+
     def test_deltas_are_taken_off_again(self):
         scenes.props()
         turner, spinner = bpy.data.objects["Turner"], bpy.data.objects["Spinner"]

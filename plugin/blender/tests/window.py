@@ -257,6 +257,39 @@ def live_run(window, pictures):
     drag_run(window, pictures)
     window.press("live.session is None", across=0.75)
     check(window.ask("actions()") == before, "Discard leaves no trace")
+    strain_run(window, pictures)
+    # Another file while a hand pulls.
+    window.press("live.session is not None", across=0.75)
+    window.wait("state.result is not None and not live.session.is_running")
+    window.ask("bpy.ops.sinew.live_drag('INVOKE_DEFAULT') and 0")
+    begin = window.at(window.ask("place_of('Figure', 'head')"))
+    window.pull(begin, (begin[0] + 60, begin[1]))
+    window.wait("pulled()")
+    window.ask("bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True) and 0")
+    window.hand("mouseup", 1)
+    check(window.ask("(live.session is None, state.dragging, state.held)") == [True, False, None], "nothing goes on")
+    check(window.ask("actions()") == [], "nothing of the old file is in the new one")
+
+
+def strain_run(window, pictures):
+    """A figure with little strength: the panel shows where it was not enough."""
+    window.ask("setattr(bpy.context.scene.sinew, 'preset', 'automatic')")
+    window.ask("weaken('Figure', 0.12)")
+    window.press_simulate()
+    window.wait("state.running is None and state.result is not None")
+    strained = window.ask("[len(frames) for _, _, frames in state.result.strained]")
+    print(f"strained: {strained}")
+    if pictures:
+        x, y, width, height = window.ask("sidebar()")
+        window.hand("mousemove", x + width // 2, HEIGHT - y - height // 2)
+        for _ in range(40):
+            window.hand("click", 5)
+        window.picture(pictures / "blender-strain.png", "230x640+828+80")
+        for _ in range(40):
+            window.hand("click", 4)
+    window.over_viewport()
+    window.hand("key", "ctrl+z")
+    time.sleep(1.0)
 
 
 def drag_run(window, pictures):
@@ -268,7 +301,7 @@ def drag_run(window, pictures):
     begin = window.at(before)
     end = (begin[0] + 170, begin[1] - 30)
     window.pull(begin, end)
-    window.wait("state.held is not None")
+    window.wait("pulled()")
     window.wait("bpy.context.scene.frame_current > 12")
     if pictures:
         window.picture(pictures / "blender-drag.png", "1057x640+0+80")
@@ -321,7 +354,7 @@ def main():
         ("short", "falling()", short_run),
         ("long", "chain(60, 2500)", long_run),
         ("played", "figure(2000)", played_run),
-        ("live", "figure(60)", live_run),
+        ("live", "figure(100)", live_run),
         ("gizmo", "falling()", gizmo_run),
     ]
     for name, scene, drive in runs:

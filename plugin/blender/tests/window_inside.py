@@ -13,7 +13,7 @@ FOLDER = pathlib.Path(FOLDER)
 
 bpy.ops.preferences.addon_install(filepath=ARCHIVE, overwrite=True)
 addon_utils.enable("sinew_blender")
-from sinew_blender import drag, gizmos, live, overlay, panel, simulate, state  # noqa: E402, F401  (some are asked for)
+from sinew_blender import drag, gizmos, live, overlay, panel, record, simulate, state  # noqa: E402, F401  (some are asked for)
 
 COUNTS = {"drawn": 0, "pressed": 0}
 
@@ -86,6 +86,17 @@ def place_of(obj, bone):
     found = bpy.data.objects[obj].evaluated_get(depsgraph)
     bone = found.pose.bones[bone]
     return tuple(found.matrix_world @ ((bone.head + bone.tail) / 2))
+
+
+def pulled():
+    """Whether a hand holds on to something, or did: a slow machine may come to the last frame meanwhile."""
+    return state.held is not None or isinstance(live.session.run.job, record.Recording)
+
+
+def weaken(rig, strength):
+    """Gives all bones of a rig a share of their strength."""
+    for bone in bpy.data.objects[rig].pose.bones:
+        bone.sinew.strength = strength
 
 
 def hinge():
