@@ -224,7 +224,7 @@ class SINEW_PT_result(_Panel, bpy.types.Panel):
         if result is not None and result.strained:
             box = layout.box()
             row = box.row(align=True)
-            row.label(text="Strength was not enough:", icon="FORCE_FORCE")
+            row.label(text="At full strength:", icon="FORCE_FORCE")
             row.operator("sinew.strained", text="", icon="PREV_KEYFRAME").forward = False
             row.operator("sinew.strained", text="", icon="NEXT_KEYFRAME").forward = True
             box.label(text=strip(result, max(12, context.region.width // 12)))
@@ -243,20 +243,20 @@ class SINEW_PT_result(_Panel, bpy.types.Panel):
 
 
 #: From nothing to everything.
-BARS = "\u00b7\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
+BARS = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
 
 
 def strip(result, width):
     """The range as a row of bars: the more bodies are at the end of their strength, the higher."""
     count = result.last - result.first + 1
     width = min(width, count)
-    found = [0.0] * width
-    bodies = max(1, len(result.names))
+    found = [0] * width
     for _, _, frames in result.strained:
         for place in {(frame - result.first) * width // count for frame in frames}:
-            found[place] += 1.0 / bodies
-    # One of many must be seen, too.
-    return "".join(BARS[0 if v == 0.0 else max(1, round(v * (len(BARS) - 1)))] for v in found)
+            found[place] += 1
+    most = max(found, default=0) or 1
+    # Even the least is seen beside nothing.
+    return "".join(BARS[0 if not n else 2 + round(n / most * (len(BARS) - 3))] for n in found)
 
 
 def spans(frames):

@@ -5,7 +5,7 @@ import unittest
 import bpy
 import numpy as np
 import scenes
-from harness import addon, snapshot
+from harness import addon, simulate, snapshot
 
 
 def head_at(frame):
@@ -128,6 +128,28 @@ class Handles(unittest.TestCase):
         self.assertEqual(limits(empty), [])
         joint.use_limit_ang_z = True
         self.assertEqual(limits(empty), [("ang", 2, "limit_ang_z_lower"), ("ang", 2, "limit_ang_z_upper")])
+
+
+class Strain(unittest.TestCase):
+    """The strip in the panel, and going to where strength was not enough."""
+
+    def test_bars_and_jumps(self):
+        rig = scenes.figure(100)
+        for bone in rig.pose.bones:
+            bone.sinew.strength = 0.12
+        simulate()
+        result = addon("state").result
+        frames = sorted({f for _, _, found in result.strained for f in found})
+        self.assertGreater(len(frames), 2)
+        strip = addon("panel").strip(result, 100)
+        bars = addon("panel").BARS
+        self.assertEqual([i + 1 for i, bar in enumerate(strip) if bar != bars[0]], frames)
+        self.assertEqual(len(addon("panel").strip(result, 20)), 20)
+        bpy.context.scene.frame_set(1)
+        bpy.ops.sinew.strained(forward=True)
+        self.assertEqual(bpy.context.scene.frame_current, next(f for f in frames if f > 1))
+        bpy.ops.sinew.strained(forward=False)
+        self.assertIn(bpy.context.scene.frame_current, frames)
 
 
 class Shapes(unittest.TestCase):
