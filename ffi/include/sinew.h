@@ -366,6 +366,38 @@ typedef struct sinew_setup sinew_setup;
 typedef int32_t sinew_result;
 
 /**
+ * What a host sees and says of a call that runs on another thread of its, without being called back: for hosts whose
+ * callbacks would have to wait, as those in Python wait for its lock. All numbers may be read and written at any time
+ * while the call runs.
+ */
+typedef struct sinew_watch {
+  /**
+   * `sizeof(sinew_watch)`.
+   */
+  uint32_t struct_size;
+  /**
+   * The host writes anything but 0 to cancel.
+   */
+  uint32_t cancel;
+  /**
+   * One of `SINEW_STAGE_...`, as of the last step.
+   */
+  int32_t stage;
+  /**
+   * 0.
+   */
+  uint32_t reserved;
+  /**
+   * Frames done.
+   */
+  uint64_t done;
+  /**
+   * Frames in all.
+   */
+  uint64_t of;
+} sinew_watch;
+
+/**
  * How far a job is: `done` of `of` in a stage.
  */
 typedef struct sinew_progress {
@@ -1028,6 +1060,23 @@ sinew_result sinew_abi_check(uint32_t wanted);
  */
 size_t sinew_version(char *buffer,
                      size_t capacity);
+
+/**
+ * Fills in the defaults: not cancelled. `struct_size` is `sizeof(sinew_watch)`.
+ *
+ * Thread: any. Errors: `SINEW_INVALID_ARGUMENT`.
+ */
+sinew_result sinew_watch_init(struct sinew_watch *watch, size_t struct_size);
+
+/**
+ * A `sinew_progress_fn` that notes how far it is in a `sinew_watch` and cancels where that says so: give it to
+ * `sinew_callbacks` as `progress`, and the watch as `user`. The watch must stay where it is until the call is over. Not
+ * for calling yourself.
+ *
+ * Thread: any. Errors: cancels where `user` is no watch.
+ */
+int32_t sinew_watch_progress(void *user,
+                             const struct sinew_progress *progress);
 
 /**
  * Fills in the defaults: no callbacks. `struct_size` is `sizeof(sinew_callbacks)`.

@@ -8,6 +8,7 @@ fn layout_is_as_committed() {
     let found = [
         callback::sinew_progress::layout(),
         callback::sinew_callbacks::layout(),
+        callback::sinew_watch::layout(),
         scene::sinew_open_options::layout(),
         build::sinew_scene_options::layout(),
         curve::sinew_curve::layout(),

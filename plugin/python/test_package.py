@@ -239,6 +239,30 @@ class Work(unittest.TestCase):
             scene.set_weights(mesh, [9], [0], [1.0])
         scene.set_frame_rate(30)
 
+    def test_a_watch_sees_and_cancels_from_another_thread(self) -> None:
+        scene = hop(200.0)
+        watch, raised = sinew.Watch(), []
+
+        def work() -> None:
+            try:
+                sinew.Job.run(scene, watch=watch)
+            except sinew.Cancelled as error:
+                raised.append(error)
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        while watch.progress.stage != "simulate" or watch.progress.done < 5:
+            self.assertTrue(thread.is_alive())
+        watch.cancel()
+        thread.join(10.0)
+        self.assertEqual(len(raised), 1)
+        self.assertLess(watch.progress.done, watch.progress.of)
+        done = sinew.Watch()
+        sinew.Job.run(hop(0.5), watch=done)
+        self.assertEqual(done.progress.stage, "bake")
+        with self.assertRaises(ValueError):
+            sinew.Job.run(scene, watch=watch, progress=print)
+
     def test_a_preset_for_everything_is_that_of_a_job(self) -> None:
         scene = hop(0.5)
         setup = sinew.Setup.automatic(scene)

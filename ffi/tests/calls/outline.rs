@@ -15,7 +15,10 @@ fn lines(up: Up) -> Vec<f64> {
     let found = unsafe {
         ok(sinew_session_outline(session, 0, null_mut(), 0, &raw mut length));
         let mut found = vec![0.0; length];
-        assert_eq!(sinew_session_outline(session, 0, found.as_mut_ptr(), length - 1, null_mut()), SINEW_TOO_SMALL);
+        assert_eq!(
+            sinew_session_outline(session, 0, found.as_mut_ptr(), length - 1, null_mut()),
+            SINEW_TOO_SMALL
+        );
         ok(sinew_session_outline(session, 0, found.as_mut_ptr(), length, null_mut()));
         let mut none = 3;
         ok(sinew_session_outline(session, 7, null_mut(), 0, &raw mut none));

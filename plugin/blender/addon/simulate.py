@@ -14,9 +14,9 @@ NAVIGATION = {
     "NUMPAD_PERIOD", "TIMER_REPORT", "WINDOW_DEACTIVATE", "INBETWEEN_MOUSEMOVE",
 }  # fmt: skip
 #: Seconds between ticks, and how much of a tick reading may take at least and at most.
-TICK, BUSY, BUSY_MAX = 1 / 40, 0.02, 0.2
+TICK, BUSY, BUSY_MAX = 1 / 50, 0.015, 0.2
 #: Seconds between changes of the words, and between drawings of the panel, which may mean drawing the viewport under it.
-WORDS, PANEL = 0.1, 1.0
+WORDS, PANEL = 0.25, 1.0
 
 
 class SINEW_OT_simulate(bpy.types.Operator):

@@ -86,6 +86,17 @@ BUSY = 12
 NOT_SUPPORTED = 13
 
 
+class watch(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("cancel", c_uint32),
+        ("stage", c_int32),
+        ("reserved", c_uint32),
+        ("done", c_uint64),
+        ("of", c_uint64),
+    ]
+
+
 class progress(ctypes.Structure):
     _fields_ = [
         ("struct_size", c_uint32),
@@ -268,7 +279,7 @@ class deformation_info(ctypes.Structure):
     ]
 
 
-STRUCTS: Dict[str, Any] = {"sinew_progress": progress, "sinew_callbacks": callbacks, "sinew_open_options": open_options, "sinew_scene_options": scene_options, "sinew_curve": curve, "sinew_curve_info": curve_info, "sinew_job_options": job_options, "sinew_bake_request": bake_request, "sinew_grip": grip, "sinew_solver": solver, "sinew_contact": contact, "sinew_strike": strike, "sinew_deformation_info": deformation_info}
+STRUCTS: Dict[str, Any] = {"sinew_watch": watch, "sinew_progress": progress, "sinew_callbacks": callbacks, "sinew_open_options": open_options, "sinew_scene_options": scene_options, "sinew_curve": curve, "sinew_curve_info": curve_info, "sinew_job_options": job_options, "sinew_bake_request": bake_request, "sinew_grip": grip, "sinew_solver": solver, "sinew_contact": contact, "sinew_strike": strike, "sinew_deformation_info": deformation_info}
 
 FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "sinew_last_error": (c_size_t, [c_char_p, c_size_t]),
@@ -276,6 +287,8 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "sinew_abi_version": (c_uint32, []),
     "sinew_abi_check": (c_int32, [c_uint32]),
     "sinew_version": (c_size_t, [c_char_p, c_size_t]),
+    "sinew_watch_init": (c_int32, [POINTER(watch), c_size_t]),
+    "sinew_watch_progress": (c_int32, [c_void_p, POINTER(progress)]),
     "sinew_callbacks_init": (c_int32, [POINTER(callbacks), c_size_t]),
     "sinew_open_options_init": (c_int32, [POINTER(open_options), c_size_t]),
     "sinew_scene_open": (c_int32, [c_char_p, c_size_t, POINTER(open_options), POINTER(c_void_p)]),

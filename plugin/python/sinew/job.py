@@ -7,7 +7,7 @@ import json
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence
 
 from . import _abi, arrays, contact, curve as curves, library
-from .callbacks import Callbacks, OnProgress, OnWarning
+from .callbacks import Callbacks, OnProgress, OnWarning, Watch
 from .contact import Contact, Strike
 from .curve import Curve, number_of
 from .handle import Handle
@@ -96,10 +96,12 @@ class Job(Handle):
         hold_frame: Optional[float] = None,
         progress: Optional[OnProgress] = None,
         warning: Optional[OnWarning] = None,
+        watch: Optional[Watch] = None,
     ) -> Job:
         """Simulates and bakes. `setup` None makes one from the keys; the other options win over the set-up.
 
-        Python's other threads go on meanwhile. `progress` that returns False raises `Cancelled`.
+        Python's other threads go on meanwhile. `progress` that returns False raises `Cancelled`; `watch` instead is for
+        other threads to look at and to cancel with.
         """
         options = _abi.job_options(struct_size=ctypes.sizeof(_abi.job_options))
         fill(
@@ -110,7 +112,7 @@ class Job(Handle):
                 layer=layer, every=every, hold_frame=hold_frame,
             ),
         )  # fmt: skip
-        told = Callbacks(progress, warning)
+        told = Callbacks(progress, warning, watch)
         return cls(told.run("sinew_job_run", scene, setup, ctypes.byref(options)))
 
     @property
