@@ -15,6 +15,8 @@ from .sinew import Curve
 
 #: Changes within this time of each other are one: a slider that is dragged does not queue up.
 DEBOUNCE = 0.02
+#: Seconds to wait for the result before anything is drawn: what is done by then is drawn with the slider, once.
+AT_ONCE = 0.15
 NAME = "Sinew live"
 
 #: The session under way, or None.
@@ -222,7 +224,9 @@ def tick():
         return DEBOUNCE
     if session.changed_at is not None and time.perf_counter() - session.changed_at >= DEBOUNCE:
         session.begin()
-    elif session.is_running and session.run.is_done:
+        if session.is_running:
+            session.run.wait(AT_ONCE)
+    if session.is_running and session.run.is_done:
         session.end()
         overlay.refresh(bpy.context)
     return DEBOUNCE / 2

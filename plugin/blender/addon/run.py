@@ -116,10 +116,10 @@ class Run:
     def is_done(self):
         return self._thread is not None and not self._thread.is_alive()
 
-    def wait(self):
-        """Until it is over."""
+    def wait(self, seconds=None):
+        """Until it is over, or for so long."""
         if self._thread is not None:
-            self._thread.join()
+            self._thread.join(seconds)
 
     def cancel(self):
         """Stops at the next frame and waits for that; nothing was written."""

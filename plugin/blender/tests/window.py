@@ -250,8 +250,8 @@ def live_run(window, pictures):
     window.ask("setattr(bpy.context.scene.sinew, 'preset', 'limp')")
     window.wait(f"id(state.result) != {first} and not live.session.is_running")
     window.ask("bpy.context.scene.frame_set(30)")
+    window.ask("look((0.0, 0.9, 0.9), 5.0)")
     if pictures:
-        window.ask("look((0.0, 0.9, 0.9), 5.0)")
         window.picture(pictures / "blender-live.png", "1057x640+0+80")
     limp = window.ask("live.session.took")
     window.ask("setattr(bpy.context.scene.sinew, 'preset', 'automatic')")
