@@ -1,8 +1,8 @@
 """Sinew in Blender: a button that gives keys weight.
 
 `capture` reads the scene, `physics` makes the set-up, `run` simulates, `write` makes actions; `simulate`, `live`, `drag`
-and `exchange` are operators, `panel`, `overlay` and `gizmos` what one sees. The native library is in the package `sinew`, which is the
-one for Python; nothing here knows more of it than that.
+and `exchange` are operators, `panel`, `overlay` and `gizmos` what one sees. The native library is in the package `sinew`,
+which is the one for Python; nothing here knows more of it than that.
 """
 
 bl_info = {

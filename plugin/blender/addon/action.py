@@ -8,7 +8,7 @@ HAS_SLOTS = bpy.app.version >= (4, 4, 0)
 SETS_HANDLE_TYPES = bpy.app.version >= (4, 0, 0)
 
 #: Numbers of Blender's enums, for bulk writing.
-CONSTANT, LINEAR, BEZIER = 0, 1, 2
+LINEAR = 1
 FREE, ALIGNED = 0, 3
 
 

@@ -61,7 +61,8 @@ class Recording:
             # Bodies are rigid: their size is that of their keys.
             size = np.linalg.norm(node.world[frames, :3, :3], axis=1)
             worlds[node] = _matrices(pose[:, :3], pose[:, 3:], size)
-            place, turn, _, _ = matrix.decompose_each(np.linalg.solve(np.broadcast_to(above, worlds[node].shape), worlds[node]))
+            local = np.linalg.solve(np.broadcast_to(above, worlds[node].shape), worlds[node])
+            place, turn, _, _ = matrix.decompose_each(local)
             found[node] = (place, turn)
         return found
 

@@ -13,7 +13,7 @@ FOLDER = pathlib.Path(FOLDER)
 
 bpy.ops.preferences.addon_install(filepath=ARCHIVE, overwrite=True)
 addon_utils.enable("sinew_blender")
-from sinew_blender import drag, gizmos, live, overlay, panel, record, simulate, state  # noqa: E402, F401  (some are asked for)
+from sinew_blender import gizmos, live, overlay, panel, record, simulate, state  # noqa: E402, F401  (some are asked for)
 
 COUNTS = {"drawn": 0, "pressed": 0}
 
