@@ -8,8 +8,8 @@ from mathutils import Euler, Matrix, Quaternion, Vector  # noqa: F401  (some for
 
 def empty_file(frames=49):
     """Nothing at all, 24 frames a second."""
-    if bpy.app.version[:2] == (4, 2) and bpy.context.scene.rigidbody_world is not None:
-        # Blender 4.2 frees joints before the bodies that still point to them, and then may crash: see docs/blender.md.
+    if bpy.app.version < (4, 5, 0) and bpy.context.scene.rigidbody_world is not None:
+        # Blender frees joints before the bodies that still point to them, and then may crash: see docs/blender.md.
         bpy.ops.rigidbody.world_remove()
     # Factory settings would switch the add-on off; the factory's start file does not.
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
