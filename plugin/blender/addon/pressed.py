@@ -53,6 +53,9 @@ def _write(capture, obj, pressed):
         block.slider_min, block.value = -1.0, 0.0
         path = f'key_blocks["{bpy.utils.escape_identifier(block.name)}"].value'
         action.write(channels, path, 0, frames, weights / most, group=NAME)
+    # Setting in bulk tells nobody.
+    obj.data.update()
+    obj.update_tag(refresh={"DATA"})
     return keys.animation_data.action.name
 
 
