@@ -7,8 +7,23 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // Each file by itself: asking cargo for the crate's structure would need its lock and its network.
     // In the order of the header: what everything leans on first.
     for name in [
-        "result", "version", "callback", "axes", "curve", "scene", "build", "skin", "look", "setup", "job",
-        "bake", "session", "drag", "contact",
+        "result",
+        "version",
+        "callback",
+        "axes",
+        "curve",
+        "scene",
+        "build",
+        "skin",
+        "look",
+        "setup",
+        "job",
+        "bake",
+        "session",
+        "drag",
+        "contact",
+        "outline",
+        "deformation",
     ] {
         builder = builder.with_src(folder.join("src").join(name).with_extension("rs"));
     }

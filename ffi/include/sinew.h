@@ -121,6 +121,16 @@
 #define SINEW_CUBIC 2
 
 /**
+ * In glTF, as `KHR_physics_rigid_bodies` with `KHR_implicit_shapes`.
+ */
+#define SINEW_PHYSICS_KHR 0
+
+/**
+ * In glTF, as `OMI_physics_body`, `OMI_physics_shape`, `OMI_physics_joint` and `OMI_physics_gravity`.
+ */
+#define SINEW_PHYSICS_OMI 1
+
+/**
  * No node, no parent.
  */
 #define SINEW_NONE UINT32_MAX
@@ -365,6 +375,38 @@ typedef struct sinew_setup sinew_setup;
  * never given a new meaning; new ones may be added.
  */
 typedef int32_t sinew_result;
+
+/**
+ * What a host sees and says of a call that runs on another thread of its, without being called back: for hosts whose
+ * callbacks would have to wait, as those in Python wait for its lock. All numbers may be read and written at any time
+ * while the call runs.
+ */
+typedef struct sinew_watch {
+  /**
+   * `sizeof(sinew_watch)`.
+   */
+  uint32_t struct_size;
+  /**
+   * The host writes anything but 0 to cancel.
+   */
+  uint32_t cancel;
+  /**
+   * One of `SINEW_STAGE_...`, as of the last step.
+   */
+  int32_t stage;
+  /**
+   * 0.
+   */
+  uint32_t reserved;
+  /**
+   * Frames done.
+   */
+  uint64_t done;
+  /**
+   * Frames in all.
+   */
+  uint64_t of;
+} sinew_watch;
 
 /**
  * How far a job is: `done` of `of` in a stage.
@@ -895,6 +937,32 @@ typedef struct sinew_strike {
 } sinew_strike;
 
 /**
+ * What the deformation of a mesh has, without its numbers. Set `struct_size` before asking.
+ */
+typedef struct sinew_deformation_info {
+  /**
+   * `sizeof(sinew_deformation_info)`.
+   */
+  uint32_t struct_size;
+  /**
+   * The node whose mesh it is, by index.
+   */
+  uint32_t node;
+  /**
+   * Shapes that are added to the mesh.
+   */
+  uint32_t target_count;
+  /**
+   * Vertices of the mesh.
+   */
+  uint32_t vertex_count;
+  /**
+   * Keys of the weights.
+   */
+  size_t key_count;
+} sinew_deformation_info;
+
+/**
  * It worked.
  */
 #define SINEW_OK 0
@@ -1013,6 +1081,23 @@ size_t sinew_version(char *buffer,
                      size_t capacity);
 
 /**
+ * Fills in the defaults: not cancelled. `struct_size` is `sizeof(sinew_watch)`.
+ *
+ * Thread: any. Errors: `SINEW_INVALID_ARGUMENT`.
+ */
+sinew_result sinew_watch_init(struct sinew_watch *watch, size_t struct_size);
+
+/**
+ * A `sinew_progress_fn` that notes how far it is in a `sinew_watch` and cancels where that says so: give it to
+ * `sinew_callbacks` as `progress`, and the watch as `user`. The watch must stay where it is until the call is over. Not
+ * for calling yourself.
+ *
+ * Thread: any. Errors: cancels where `user` is no watch.
+ */
+int32_t sinew_watch_progress(void *user,
+                             const struct sinew_progress *progress);
+
+/**
  * Fills in the defaults: no callbacks. `struct_size` is `sizeof(sinew_callbacks)`.
  *
  * Thread: any. Errors: `SINEW_INVALID_ARGUMENT`.
@@ -1116,6 +1201,20 @@ sinew_result sinew_scene_add_job(struct sinew_scene *scene,
 sinew_result sinew_scene_save(const struct sinew_scene *scene,
                               const char *path,
                               size_t path_length);
+
+/**
+ * Saves as `sinew_scene_save` does, with a set-up in the file as its physics: in USD as UsdPhysics, in glTF as
+ * `physics` says (`SINEW_PHYSICS_...`). What the format cannot express is told by the callbacks, which may be NULL.
+ *
+ * Thread: any, scene and set-up `const`. Errors: those of `sinew_scene_save`, `SINEW_BAD_SETUP` (a body that is not in
+ * the scene, or nothing that is simulated), `SINEW_OUT_OF_RANGE` (no such `physics`).
+ */
+sinew_result sinew_scene_save_physics(const struct sinew_scene *scene,
+                                      const struct sinew_setup *setup,
+                                      int32_t physics,
+                                      const char *path,
+                                      size_t path_length,
+                                      const struct sinew_callbacks *callbacks);
 
 /**
  * Fills in the defaults. `struct_size` is `sizeof(sinew_scene_options)`.
@@ -1478,6 +1577,13 @@ sinew_result sinew_setup_set_json(struct sinew_setup *setup,
  * Thread: one at a time. Errors: as `sinew_setup_set_number`.
  */
 sinew_result sinew_setup_remove(struct sinew_setup *setup, const char *place, size_t place_length);
+
+/**
+ * Makes every body chase its keys as a preset (`SINEW_PRESET_...`) has it, as a job with that preset does.
+ *
+ * Thread: one at a time. Errors: `SINEW_OUT_OF_RANGE`, handle errors.
+ */
+sinew_result sinew_setup_use_preset(struct sinew_setup *setup, int32_t preset);
 
 /**
  * Copies what is at a place as JSON (see "Places in a set-up" and "Texts").
@@ -1944,6 +2050,52 @@ sinew_result sinew_job_strike_count(const struct sinew_job *job, uint32_t *out);
  * Thread: any, `const`. Errors: `SINEW_INVALID_ARGUMENT`, `SINEW_OUT_OF_RANGE`, handle errors.
  */
 sinew_result sinew_job_strike_info(const struct sinew_job *job, uint32_t index, struct sinew_strike *strike);
+
+/**
+ * Copies lines that show what a node touches with, in the world and the host's axes as it is now: six numbers per line,
+ * the places of its two ends. None for a node that nothing touches. `length` gets how many numbers there are, and may
+ * be NULL; `lines` NULL with `capacity` 0 only asks for that.
+ *
+ * Thread: any, `const`. Errors: `SINEW_INVALID_ARGUMENT`, `SINEW_TOO_SMALL`, handle errors.
+ */
+sinew_result sinew_session_outline(const struct sinew_session *session,
+                                   uint32_t node,
+                                   double *lines,
+                                   size_t capacity,
+                                   size_t *length);
+
+/**
+ * Number of meshes that soft skins deform. It goes to `out`.
+ *
+ * Thread: any, `const`. Errors: `SINEW_INVALID_ARGUMENT`, handle errors.
+ */
+sinew_result sinew_job_deformation_count(const struct sinew_job *job, uint32_t *out);
+
+/**
+ * What a deformation has. Set `info->struct_size` first.
+ *
+ * Thread: any, `const`. Errors: `SINEW_INVALID_ARGUMENT`, `SINEW_OUT_OF_RANGE`, handle errors.
+ */
+sinew_result sinew_job_deformation_info(const struct sinew_job *job,
+                                        uint32_t deformation,
+                                        struct sinew_deformation_info *info);
+
+/**
+ * Copies a deformation: to `targets` three numbers per vertex and target, target after target, by which the vertex is
+ * away from its place in the mesh's own axes (the host's, as the mesh was given); to `times` the seconds of the keys, to
+ * `weights` one number per target and key, key after key, straight in between. Capacities count numbers; each place may
+ * be NULL.
+ *
+ * Thread: any, `const`. Errors: `SINEW_INVALID_ARGUMENT`, `SINEW_OUT_OF_RANGE`, `SINEW_TOO_SMALL`, handle errors.
+ */
+sinew_result sinew_job_deformation_read(const struct sinew_job *job,
+                                        uint32_t deformation,
+                                        double *targets,
+                                        size_t targets_capacity,
+                                        double *times,
+                                        size_t times_capacity,
+                                        double *weights,
+                                        size_t weights_capacity);
 
 #ifdef __cplusplus
 }  // extern "C"

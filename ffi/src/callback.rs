@@ -5,6 +5,7 @@ use crate::result::Fault;
 use crate::versioned;
 use sinew_plugin::job::{Progress, Stage};
 use std::ffi::{c_char, c_void};
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 
 /// Reading files.
 pub const SINEW_STAGE_OPEN: i32 = 0;
@@ -70,6 +71,64 @@ versioned!(sinew_callbacks {
     log: sinew_log_fn,
     user: *mut c_void,
 });
+
+/// What a host sees and says of a call that runs on another thread of its, without being called back: for hosts whose
+/// callbacks would have to wait, as those in Python wait for its lock. All numbers may be read and written at any time
+/// while the call runs.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct sinew_watch {
+    /// `sizeof(sinew_watch)`.
+    pub struct_size: u32,
+    /// The host writes anything but 0 to cancel.
+    pub cancel: u32,
+    /// One of `SINEW_STAGE_...`, as of the last step.
+    pub stage: i32,
+    /// 0.
+    pub reserved: u32,
+    /// Frames done.
+    pub done: u64,
+    /// Frames in all.
+    pub of: u64,
+}
+
+versioned!(sinew_watch { struct_size, cancel: u32, stage: i32, reserved: u32, done: u64, of: u64 });
+
+/// Fills in the defaults: not cancelled. `struct_size` is `sizeof(sinew_watch)`.
+///
+/// Thread: any. Errors: `SINEW_INVALID_ARGUMENT`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sinew_watch_init(
+    watch: *mut sinew_watch,
+    struct_size: usize,
+) -> crate::result::sinew_result {
+    // SAFETY: writable over `struct_size` bytes (promises of the crate).
+    crate::guard::guard(|| unsafe { options::init(watch, struct_size) })
+}
+
+/// A `sinew_progress_fn` that notes how far it is in a `sinew_watch` and cancels where that says so: give it to
+/// `sinew_callbacks` as `progress`, and the watch as `user`. The watch must stay where it is until the call is over. Not
+/// for calling yourself.
+///
+/// Thread: any. Errors: cancels where `user` is no watch.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sinew_watch_progress(user: *mut c_void, progress: *const sinew_progress) -> i32 {
+    let watch = user.cast::<sinew_watch>();
+    if watch.is_null() || !watch.is_aligned() || progress.is_null() {
+        return 1;
+    }
+    // SAFETY: the watch that the host promised, and the library's own progress; both threads go through atomics here.
+    unsafe {
+        if (*watch).struct_size < size_of::<sinew_watch>() as u32 {
+            return 1;
+        }
+        let progress = *progress;
+        AtomicI32::from_ptr(&raw mut (*watch).stage).store(progress.stage, Ordering::Relaxed);
+        AtomicU64::from_ptr(&raw mut (*watch).done).store(progress.done, Ordering::Relaxed);
+        AtomicU64::from_ptr(&raw mut (*watch).of).store(progress.of, Ordering::Relaxed);
+        i32::from(AtomicU32::from_ptr(&raw mut (*watch).cancel).load(Ordering::Relaxed) != 0)
+    }
+}
 
 /// Fills in the defaults: no callbacks. `struct_size` is `sizeof(sinew_callbacks)`.
 ///

@@ -1,6 +1,6 @@
 //! Sizes and offsets of the structs that hosts compile into themselves, against the committed ones.
 
-use crate::{bake, build, callback, contact, curve, drag, job, scene};
+use crate::{bake, build, callback, contact, curve, deformation, drag, job, scene};
 
 #[cfg(target_pointer_width = "64")]
 #[test]
@@ -8,10 +8,12 @@ fn layout_is_as_committed() {
     let found = [
         callback::sinew_progress::layout(),
         callback::sinew_callbacks::layout(),
+        callback::sinew_watch::layout(),
         scene::sinew_open_options::layout(),
         build::sinew_scene_options::layout(),
         curve::sinew_curve::layout(),
         curve::sinew_curve_info::layout(),
+        deformation::sinew_deformation_info::layout(),
         job::sinew_job_options::layout(),
         bake::sinew_bake_request::layout(),
         drag::sinew_grip::layout(),

@@ -5,7 +5,8 @@
 //! [`axes`] (Y up or Z up) and [`callback`] (progress, log). Then one file per noun of the interface: [`version`],
 //! [`scene`] (open and save), [`build`] (a scene from memory), [`look`] (what is in a scene), [`curve`],
 //! [`setup`] and `edit`, [`job`], [`bake`] (file to file), [`session`] (live), [`drag`] (by hand), [`contact`] (what
-//! touches).
+//! touches), [`outline`] (with which shapes), [`deformation`] (what that does
+//! to soft skins).
 //!
 //! # What callers promise
 //!
@@ -29,6 +30,7 @@ pub mod build;
 pub mod callback;
 pub mod contact;
 pub mod curve;
+pub mod deformation;
 pub mod drag;
 mod edit;
 pub mod guard;
@@ -39,6 +41,7 @@ mod layout;
 pub mod live;
 pub mod look;
 pub mod options;
+pub mod outline;
 mod output;
 pub mod result;
 pub mod scene;

@@ -2,16 +2,20 @@
 
 use crate::axes::Axes;
 use crate::bake::{SINEW_OPENUSD, backend};
+use crate::callback::{Listener, sinew_callbacks};
 use crate::guard::guard;
 use crate::job::{known_flags, sinew_job};
 use crate::live::{self, Opaque};
 use crate::output::{self, Out};
-use crate::result::{Fault, SINEW_BAD_INPUT, SINEW_INVALID_ARGUMENT, SINEW_NOT_SUPPORTED, sinew_result};
+use crate::result::{
+    Fault, SINEW_BAD_INPUT, SINEW_INVALID_ARGUMENT, SINEW_NOT_SUPPORTED, SINEW_OUT_OF_RANGE, sinew_result,
+};
+use crate::setup::sinew_setup;
 use crate::{input, options, versioned};
 use sinew_core::setup::{self, Setup};
 use sinew_plugin::document::{Document, in_known_units};
-use sinew_plugin::gltf::ReadOptions;
-use sinew_plugin::job::ClipNames;
+use sinew_plugin::gltf::{PhysicsDialect, ReadOptions};
+use sinew_plugin::job::{ClipNames, save_physics};
 use sinew_plugin::usd::{self, Destination};
 use std::ffi::c_char;
 use std::path::PathBuf;
@@ -338,6 +342,49 @@ pub unsafe extern "C" fn sinew_scene_save(
             Source::Document(document) => Ok(document.save(path, Destination::Layer, None).map(|_| ())?),
             Source::Host(_) => Err(not_a_file("be saved; read the job's curves and save with the host")),
         }
+    })
+}
+
+/// In glTF, as `KHR_physics_rigid_bodies` with `KHR_implicit_shapes`.
+pub const SINEW_PHYSICS_KHR: i32 = 0;
+/// In glTF, as `OMI_physics_body`, `OMI_physics_shape`, `OMI_physics_joint` and `OMI_physics_gravity`.
+pub const SINEW_PHYSICS_OMI: i32 = 1;
+
+/// Saves as `sinew_scene_save` does, with a set-up in the file as its physics: in USD as UsdPhysics, in glTF as
+/// `physics` says (`SINEW_PHYSICS_...`). What the format cannot express is told by the callbacks, which may be NULL.
+///
+/// Thread: any, scene and set-up `const`. Errors: those of `sinew_scene_save`, `SINEW_BAD_SETUP` (a body that is not in
+/// the scene, or nothing that is simulated), `SINEW_OUT_OF_RANGE` (no such `physics`).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sinew_scene_save_physics(
+    scene: *const sinew_scene,
+    setup: *const sinew_setup,
+    physics: i32,
+    path: *const c_char,
+    path_length: usize,
+    callbacks: *const sinew_callbacks,
+) -> sinew_result {
+    guard(|| {
+        let (scene, setup) = (live::get(scene)?, live::get(setup)?);
+        let (scene, setup) = (scene.read()?, setup.read()?);
+        // SAFETY: the promises of the crate.
+        let (path, listener) =
+            unsafe { (input::path(path, path_length, "path")?, Listener::new(callbacks)?) };
+        let dialect = match physics {
+            SINEW_PHYSICS_KHR => PhysicsDialect::Khronos,
+            SINEW_PHYSICS_OMI => PhysicsDialect::Omi,
+            other => {
+                let text =
+                    format!("physics is {other}, which this library does not know; see SINEW_PHYSICS_...");
+                return Err(Fault::new(SINEW_OUT_OF_RANGE, text));
+            }
+        };
+        let Source::Document(document) = &scene.source else {
+            return Err(not_a_file("be saved; save with the host, open that file, and save it with physics"));
+        };
+        let setup = scene.adapt(setup.clone())?;
+        listener.warn(&save_physics(document, &setup, "the set-up", dialect, path)?);
+        Ok(())
     })
 }
 

@@ -2,11 +2,11 @@
 
 use crate::edit::{self, Step};
 use crate::guard::guard;
-use crate::input;
 use crate::live::{self, Opaque};
 use crate::output::{self, Out};
 use crate::result::{Fault, SINEW_BAD_SETUP, SINEW_IO, sinew_result};
 use crate::scene::sinew_scene;
+use crate::{input, job};
 use serde_json::{Value, json};
 use sinew_core::setup::{self, Body, Setup};
 use std::ffi::c_char;
@@ -276,6 +276,20 @@ pub unsafe extern "C" fn sinew_setup_remove(
         // SAFETY: the promises of the crate.
         let place = unsafe { input::name(place, place_length, "place") }?;
         *setup = edit::changed(&setup, place, Step::Remove)?;
+        Ok(())
+    })
+}
+
+/// Makes every body chase its keys as a preset (`SINEW_PRESET_...`) has it, as a job with that preset does.
+///
+/// Thread: one at a time. Errors: `SINEW_OUT_OF_RANGE`, handle errors.
+#[unsafe(no_mangle)]
+pub extern "C" fn sinew_setup_use_preset(setup: *mut sinew_setup, preset: i32) -> sinew_result {
+    guard(|| {
+        let setup = live::get(setup.cast_const())?;
+        if let Some(preset) = job::preset(preset)? {
+            setup.write()?.use_preset(preset);
+        }
         Ok(())
     })
 }

@@ -27,13 +27,20 @@ from sinew import _abi, arrays, library  # noqa: E402
 SCENE, FOLDER = "", pathlib.Path()
 
 
+SIDES = [0, 1, 3, 0, 3, 2, 4, 6, 7, 4, 7, 5, 0, 4, 5, 0, 5, 1, 2, 3, 7, 2, 7, 6, 0, 2, 6, 0, 6, 4, 1, 5, 7, 1, 7, 3]
+
+
+def cube(low: float, high: float) -> tuple[list[list[float]], list[int]]:
+    """Corners and triangles."""
+    ends = (low, high)
+    return [[x, y, z] for x in ends for y in ends for z in ends], SIDES
+
+
 def hop(seconds: float = 2.0) -> sinew.Scene:
     """A box that hops, in memory."""
     scene = sinew.Scene.create("hop", z_up=True, metres_per_unit=1.0, frames_per_second=24)
     box = scene.add_node("Box")
-    corners = [[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)]
-    sides = [0, 1, 3, 0, 3, 2, 4, 6, 7, 4, 7, 5, 0, 4, 5, 0, 5, 1, 2, 3, 7, 2, 7, 6, 0, 2, 6, 0, 6, 4, 1, 5, 7, 1, 7, 3]
-    scene.set_mesh(box, corners, sides)
+    scene.set_mesh(box, *cube(0.0, 1.0))
     clip = scene.add_clip("Hop")
     scene.add_curve(clip, box, "translation", [0, seconds / 2, seconds], [[0, 0, 0], [2, 0, 2], [4, 0, 0]])
     return scene
@@ -231,6 +238,76 @@ class Work(unittest.TestCase):
         with self.assertRaises(sinew.BadInput):
             scene.set_weights(mesh, [9], [0], [1.0])
         scene.set_frame_rate(30)
+
+    def test_a_watch_sees_and_cancels_from_another_thread(self) -> None:
+        scene = hop(200.0)
+        watch, raised = sinew.Watch(), []
+
+        def work() -> None:
+            try:
+                sinew.Job.run(scene, watch=watch)
+            except sinew.Cancelled as error:
+                raised.append(error)
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        while watch.progress.stage != "simulate" or watch.progress.done < 5:
+            self.assertTrue(thread.is_alive())
+        watch.cancel()
+        thread.join(10.0)
+        self.assertEqual(len(raised), 1)
+        self.assertLess(watch.progress.done, watch.progress.of)
+        done = sinew.Watch()
+        sinew.Job.run(hop(0.5), watch=done)
+        self.assertEqual(done.progress.stage, "bake")
+        with self.assertRaises(ValueError):
+            sinew.Job.run(scene, watch=watch, progress=print)
+
+    def test_a_preset_for_everything_is_that_of_a_job(self) -> None:
+        scene = hop(0.5)
+        setup = sinew.Setup.automatic(scene)
+        setup.use_preset("limp")
+        one, other = sinew.Job.run(scene, setup), sinew.Job.run(scene, preset="limp")
+        self.assertEqual(one.poses.tolist(), other.poses.tolist())
+        with self.assertRaises(ValueError):
+            setup.use_preset("drowsy")
+
+    def test_lines_show_what_touches(self) -> None:
+        scene = hop(0.5)
+        scene.set_mesh(0, *cube(-0.25, 0.25))
+        with sinew.Session(scene) as session:
+            lines = session.outline(0)
+            self.assertEqual(len(lines), 12)
+            heights = [end[2] for line in lines.tolist() for end in line]
+            self.assertAlmostEqual(max(heights) - min(heights), 0.5)
+            self.assertEqual(len(session.outline(99)), 0)
+
+    def test_physics_goes_into_a_file_and_comes_out_again(self) -> None:
+        with sinew.Scene.open(SCENE) as scene:
+            setup = sinew.Setup.automatic(scene)
+            node = setup["bodies"][0]["node"]
+            setup[f"bodies/{node}/contact/friction"] = 0.125
+            for ending, family in (("glb", "khr"), ("glb", "omi"), ("usda", "khr")):
+                path = FOLDER / f"physics-{family}.{ending}"
+                scene.save_physics(path, setup, family)
+                with sinew.Scene.open(path) as again:
+                    found = sinew.Setup.automatic(again)["bodies"][0]
+                    self.assertEqual(found["contact"]["friction"], 0.125, path.name)
+        with self.assertRaises(sinew.SinewError):
+            hop(0.5).save_physics(FOLDER / "memory.glb", setup)
+
+    def test_a_soft_skin_is_pressed_in(self) -> None:
+        scene = sinew.Scene.create(z_up=True, metres_per_unit=1.0, frames_per_second=24)
+        ball = scene.add_node("Ball", translation=(0, 0, 0.6))
+        scene.set_mesh(ball, *cube(-0.25, 0.25))
+        scene.add_curve(scene.add_clip("Rest"), ball, "translation", [0, 1], [[0, 0, 0.6]] * 2)
+        body = {"node": "Ball", "behaviour": "free", "contact": {"coating": {"thickness": 0.1, "stiffness": 1e5}}}
+        setup = sinew.Setup.from_json({"sinew": 1, "world": {"floor": 0.0}, "bodies": [body]})
+        pressed = sinew.Job.run(scene, setup, frames=(0, 24)).deformations
+        self.assertEqual([found.node for found in pressed], [ball])
+        self.assertEqual(pressed[0].targets.shape[1:], (8, 3))
+        self.assertEqual(pressed[0].weights.shape, (len(pressed[0].times), len(pressed[0].targets)))
+        self.assertEqual(sinew.Job.run(hop(0.5)).deformations, [])
 
     def test_nothing_is_left_behind(self) -> None:
         for _ in range(50):

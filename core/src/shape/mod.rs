@@ -8,6 +8,7 @@ mod fit;
 mod geometry;
 mod hull;
 mod mesh;
+mod outline;
 mod parts;
 mod pieces;
 

@@ -5,6 +5,7 @@ mod contact;
 mod counting;
 mod drag;
 mod host;
+mod outline;
 mod scene;
 mod session;
 mod setup;

@@ -1,8 +1,8 @@
 """Sinew in Blender: a button that gives keys weight.
 
-`capture` reads the scene, `physics` makes the set-up, `run` simulates, `write` makes actions; `simulate`, `live` and
-`exchange` are operators, `panel` and `overlay` what one sees. The native library is in the package `sinew`, which is the
-one for Python; nothing here knows more of it than that.
+`capture` reads the scene, `physics` makes the set-up, `run` simulates, `write` makes actions; `simulate`, `live`, `drag`
+and `exchange` are operators, `panel`, `overlay` and `gizmos` what one sees. The native library is in the package `sinew`,
+which is the one for Python; nothing here knows more of it than that.
 """
 
 bl_info = {
@@ -17,9 +17,9 @@ bl_info = {
 
 import bpy
 
-from . import exchange, live, overlay, panel, properties, simulate, state
+from . import drag, exchange, gizmos, live, overlay, panel, properties, simulate, state
 
-CLASSES = (*simulate.CLASSES, *live.CLASSES, *exchange.CLASSES, *panel.CLASSES)
+CLASSES = (*simulate.CLASSES, *live.CLASSES, *drag.CLASSES, *exchange.CLASSES, *panel.CLASSES, *gizmos.CLASSES)
 
 
 def register():

@@ -8,7 +8,7 @@ HAS_SLOTS = bpy.app.version >= (4, 4, 0)
 SETS_HANDLE_TYPES = bpy.app.version >= (4, 0, 0)
 
 #: Numbers of Blender's enums, for bulk writing.
-CONSTANT, LINEAR, BEZIER = 0, 1, 2
+LINEAR = 1
 FREE, ALIGNED = 0, 3
 
 
@@ -81,24 +81,58 @@ def remove_curve(found, path, index):
     return group
 
 
-def write(owner, path, index, frames, values, arriving=None, leaving=None, group=""):
-    """Puts keys in place of what the owner's action has there: curved with tangents per frame, else straight."""
-    found = curves(owner, create=True)
-    kept = remove_curve(found, path, index)
-    curve = _new(owner, found, path, index, kept or group)
+class Channels:
+    """The channels of an owner's action, to write many: looked up once."""
+
+    def __init__(self, owner):
+        self.owner = owner.name
+        action = owner.animation_data.action
+        bag = _bag(owner, action, True) if HAS_SLOTS else action
+        self.curves, self._groups = bag.fcurves, bag.groups
+
+    def new(self, path, index, group):
+        """An empty curve in place of what is there, in its group or else in one of the given name."""
+        group = remove_curve(self.curves, path, index) or group
+        if not HAS_SLOTS:
+            return self.curves.new(path, index=index, action_group=group)
+        curve = self.curves.new(path, index=index)
+        if group:
+            curve.group = self._groups.get(group) or self._groups.new(group)
+        return curve
+
+
+def write(channels, path, index, frames, values, arriving=None, leaving=None, group=""):
+    """Puts keys in place of what an action has there: curved with tangents per frame, else straight."""
+    curve = channels.new(path, index, group)
     count = len(frames)
     points = curve.keyframe_points
     points.add(count)
-    co = np.empty((count, 2), dtype=np.float32)
-    co[:, 0], co[:, 1] = frames, values
-    points.foreach_set("co", co.ravel())
+    co = _set(points, frames, values)
     straight = arriving is None
-    points.foreach_set("interpolation", np.full(count, LINEAR if straight else BEZIER, dtype=np.int32))
-    if not straight:
+    if straight:
+        # New ones are curved.
+        points.foreach_set("interpolation", np.full(count, LINEAR, dtype=np.int32))
+    else:
         _handles(points, co.astype(float), arriving, leaving)
     # Finds handles for straight keys, too, for whoever bends them later.
     curve.update()
     return curve
+
+
+def rewrite(curve, frames, values):
+    """New values for straight keys that `write` made; whether there are as many."""
+    if len(curve.keyframe_points) != len(frames):
+        return False
+    _set(curve.keyframe_points, frames, values)
+    curve.update()
+    return True
+
+
+def _set(points, frames, values):
+    co = np.empty((len(frames), 2), dtype=np.float32)
+    co[:, 0], co[:, 1] = frames, values
+    points.foreach_set("co", co.ravel())
+    return co
 
 
 def _handles(points, co, arriving, leaving):
@@ -118,16 +152,6 @@ def _handles(points, co, arriving, leaving):
             point.handle_left_type = point.handle_right_type = "ALIGNED" if is_smooth else "FREE"
     points.foreach_set("handle_left", left.astype(np.float32).ravel())
     points.foreach_set("handle_right", right.astype(np.float32).ravel())
-
-
-def _new(owner, found, path, index, group):
-    if not HAS_SLOTS:
-        return found.new(path, index=index, action_group=group)
-    curve = found.new(path, index=index)
-    if group:
-        groups = _bag(owner, owner.animation_data.action, True).groups
-        curve.group = groups.get(group) or groups.new(group)
-    return curve
 
 
 def new_like(owner, name):

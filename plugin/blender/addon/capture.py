@@ -14,6 +14,8 @@ from .sinew import Scene
 
 #: Changes below this (scene units, quaternion parts, factors) are rounding of single precision.
 STILL = 2e-6
+#: So many matrices are taken apart at once.
+MATRICES = 50_000
 
 
 class Node:
@@ -41,8 +43,9 @@ class Node:
         self.deforms = False
         #: World matrices, frames first.
         self.world = None
-        #: Translations, quaternions, scales relative to the parent and the offset.
+        #: Translations, quaternions, scales relative to the parent and the offset, and which of the three stay.
         self.local = None
+        self.stays = (True, True, True)
 
 
 class Capture:
@@ -71,7 +74,10 @@ class Capture:
         self.joints = []
         #: Values that the writer needs: rotations at the first frame.
         self.eulers = {}
-        self._read = 0
+        #: Whether Blender draws every frame that is read.
+        self.is_drawn = False
+        #: What the writer found about bones at rest, for the next time: see `Writer`.
+        self.rests = {}
         self._plan(context, selected_only)
 
     def _plan(self, context, selected_only):
@@ -166,6 +172,7 @@ class Capture:
 
     def _play(self, objects):
         scene = bpy.data.scenes[self.scene_name]
+        self.is_drawn = is_drawn(scene)
         count = len(self.frames)
         self._worlds = np.empty((count, len(objects), 4, 4), dtype=np.float32)
         self._poses = {a: np.empty((count, len(b), 4, 4), dtype=np.float32) for a, b in self.bones.items()}
@@ -177,13 +184,13 @@ class Capture:
             world.enabled = False
         try:
             for i, frame in enumerate(self.frames):
-                scene.frame_set(int(frame))
+                go_to(scene, int(frame))
                 self._read_frame(i, objects)
                 yield i + 1
         finally:
             if was_on:
                 world.enabled = True
-            scene.frame_set(before[0], subframe=before[1])
+            go_to(scene, *before)
         for k, node in enumerate(objects):
             node.world = self._worlds[:, k].astype(float)
         for armature, names in self.bones.items():
@@ -221,27 +228,39 @@ class Capture:
                 self.eulers[(node.owner, bone.name)] = tuple(bone.rotation_euler)
 
     def _localise(self):
-        sheared = []
-        count = len(self.frames)
         still = {None: True}
+        standing, moving = [], []
         for node in self.nodes:
-            still[node] = bool((node.world == node.world[0]).all())
+            # One matrix that stands for all frames has no step from one to the next.
+            still[node] = node.world.strides[0] == 0 or bool((node.world == node.world[0]).all())
             # What stands still on something that does is looked at once.
-            frames = slice(0, 1) if still[node] and still[node.parent] else slice(None)
-            local = node.world[frames]
-            if node.parent is not None or node.offset is not None:
-                above = np.eye(4) if node.parent is None else node.parent.world[frames]
-                local = np.linalg.solve(above if node.offset is None else above @ node.offset, local)
-            *node.local, shear = matrix.decompose(local)
-            node.local = [np.broadcast_to(part, (count, part.shape[1])) for part in node.local]
-            node.moves = any(np.ptp(c, axis=0).max() > STILL * max(1.0, np.abs(c).max()) for c in node.local)
-            if shear > matrix.SHEAR_MAX:
-                sheared.append(node.name)
+            (standing if still[node] and still[node.parent] else moving).append(node)
+        sheared = self._localise_all(standing, slice(0, 1))
+        at_once = max(1, MATRICES // len(self.frames))
+        for i in range(0, len(moving), at_once):
+            sheared |= self._localise_all(moving[i : i + at_once], slice(None))
         if sheared:
+            names = [n.name for n in self.nodes if n in sheared]
             self.warnings.append(
-                f"{', '.join(sheared)}: sheared by what is above; read as the nearest rotation and scale. "
+                f"{', '.join(names)}: sheared by what is above; read as the nearest rotation and scale. "
                 "Apply the scale of their parents to be exact"
             )
+
+    def _localise_all(self, nodes, frames):
+        """Finds the channels of nodes at these frames; gives those that are sheared."""
+        if not nodes:
+            return set()
+        local = np.stack([_relative(node, frames) for node in nodes])
+        found = matrix.decompose_each(local.reshape(-1, 4, 4))
+        t, q, s, shear = (part.reshape(local.shape[0], local.shape[1], -1) for part in found)
+        parts = (t, matrix.continuous(q), s)
+        largest = [np.abs(part).max(axis=(1, 2)) for part in parts]
+        stays = [np.ptp(p, axis=1).max(axis=1) <= STILL * np.maximum(1.0, m) for p, m in zip(parts, largest)]
+        for k, node in enumerate(nodes):
+            node.local = [np.broadcast_to(part[k], (len(self.frames), part.shape[2])) for part in parts]
+            node.stays = tuple(bool(part[k]) for part in stays)
+            node.moves = not all(node.stays)
+        return {node for node, worst in zip(nodes, shear.max(axis=(1, 2))) if worst > matrix.SHEAR_MAX}
 
     # Into Sinew ------------------------------------------------------------------------------------------------------
 
@@ -256,7 +275,7 @@ class Capture:
             if node.offset is not None:
                 parent = self._add_offset(scene, node, parent)
             t, q, s = node.local
-            node.index = scene.add_node(node.name, parent, t[0], q[0], s[0])
+            node.index = scene.add_node(node.name, parent, t[0], q[0], _evened(s[0]))
             self._add_curves(scene, clip, node, times)
         depsgraph = context.evaluated_depsgraph_get()
         for node in self.nodes:
@@ -279,9 +298,8 @@ class Capture:
         return scene.add_node(f"{node.name} (offset turn)", parent, *inner)
 
     def _add_curves(self, scene, clip, node, times):
-        for name, values, rest in zip(("translation", "rotation", "scale"), node.local, (0, 0, 1)):
-            still = np.ptp(values, axis=0).max() <= STILL * max(1.0, np.abs(values).max())
-            if not still:
+        for name, values, stays in zip(("translation", "rotation", "scale"), node.local, node.stays):
+            if not stays:
                 scene.add_curve(clip, node.index, name, times, values)
             elif name == ("rotation" if node.bone else "translation") and node.simulated and node.keyed:
                 # Keyed to stand still is keyed.
@@ -326,6 +344,46 @@ class Capture:
                 self._names[other.name] = self._names.get(other.name, 0) + 1
         is_own = node.name and self._names[node.name] == 1 and not node.name.startswith("#")
         return node.name if is_own else f"#{node.index}"
+
+
+def is_drawn(scene):
+    """Whether a change of frame must be told, and so be drawn: scripts wait for it, or another scene is shown."""
+    handlers = bpy.app.handlers
+    return bool(handlers.frame_change_pre or handlers.frame_change_post) or scene != bpy.context.scene
+
+
+def go_to(scene, frame, subframe=0.0):
+    """Evaluates a frame without drawing it: drawing every frame that is read would hold up the window.
+
+    Setting frames in bulk tells nobody, and evaluating the view layer notices by itself that the time is another.
+    """
+    if is_drawn(scene):
+        scene.frame_set(frame, subframe=subframe)
+        return
+    scenes = bpy.data.scenes
+    place = scenes.find(scene.name)
+    for name, value in (("frame_current", frame), ("frame_subframe", subframe)):
+        values = [getattr(other, name) for other in scenes]
+        values[place] = value
+        scenes.foreach_set(name, values)
+    bpy.context.view_layer.update()
+
+
+def _evened(scale):
+    """A scale without the last digits of single precision: what is the same along all axes is simpler to follow."""
+    mean = float(np.mean(scale))
+    if np.abs(scale - mean).max() > STILL * abs(mean):
+        return scale
+    return np.full(3, 1.0 if abs(mean - 1.0) <= STILL else mean)
+
+
+def _relative(node, frames):
+    """Matrices of a node relative to what is above it, as its channels are."""
+    local = node.world[frames]
+    if node.parent is None and node.offset is None:
+        return local
+    above = np.eye(4) if node.parent is None else node.parent.world[frames]
+    return np.linalg.solve(above if node.offset is None else above @ node.offset, local)
 
 
 def _offset(obj):

@@ -5,9 +5,11 @@
 | Copy Transforms | the bone's place and turn |
 | Copy Rotation | its turn |
 | Copy Location | its place |
-| IK | the place of the chain's tip |
+| IK | the place of the chain's tip; its pole, the direction in which the chain bends |
+| Damped Track, Locked Track, Track To, along the bone | a place ahead of the bone, as far as it was keyed |
 
-What this cannot reach (poles, limits, partial influence) is found out by playing the result, and named.
+A bone with a Child Of keeps its own channels, relative to what it is the child of; limits leave a bone its own channels,
+too. What all this cannot reach (limits, partial influence) is found out by playing the result, and named.
 """
 
 import bpy
@@ -19,7 +21,14 @@ from . import matrix
 #: What Blender may show beside what was simulated before it is worth a word: units, and degrees.
 FAR, TURNED_DEG = 1e-3, 0.5
 
-PARTS = {"COPY_TRANSFORMS": "both", "COPY_ROTATION": "turn", "COPY_LOCATION": "place", "IK": "tip"}
+PARTS = {
+    "COPY_TRANSFORMS": "both", "COPY_ROTATION": "turn", "COPY_LOCATION": "place", "IK": "tip",
+    "DAMPED_TRACK": "ahead", "LOCKED_TRACK": "ahead", "TRACK_TO": "ahead",
+}  # fmt: skip
+#: Parts that are about a control's place alone.
+PLACES = {"both", "place", "tip", "ahead", "pole"}
+#: Constraints that leave a bone its own channels.
+OWN = {"LIMIT_LOCATION", "LIMIT_ROTATION", "LIMIT_SCALE", "LIMIT_DISTANCE", "MAINTAIN_VOLUME", "CHILD_OF"}
 
 
 def plan(obj, simulated):
@@ -27,7 +36,7 @@ def plan(obj, simulated):
     wanted, found, driven, unsolved = set(simulated), {}, set(), []
     for bone in obj.pose.bones:
         for constraint in bone.constraints:
-            if constraint.mute or constraint.influence == 0.0:
+            if constraint.mute or constraint.influence == 0.0 or constraint.type in OWN:
                 continue
             moved = _moved(bone, constraint)
             hit = wanted.intersection(moved)
@@ -38,6 +47,9 @@ def plan(obj, simulated):
                 unsolved.append(f"{bone.name}: {constraint.name}")
             else:
                 found.setdefault(control, {})[PARTS[constraint.type]] = bone.name
+                pole = _pole(obj, constraint)
+                if pole is not None and pole not in wanted:
+                    found.setdefault(pole, {})["pole"] = (bone.name, constraint.name)
             driven |= hit
     return found, [name for name in simulated if name not in driven], unsolved
 
@@ -50,6 +62,13 @@ def _moved(bone, constraint):
     return [b.name for b in chain[: constraint.chain_count or len(chain)]]
 
 
+def _pole(obj, constraint):
+    """The bone of the same rig that an IK chain bends towards."""
+    if constraint.type != "IK" or constraint.pole_target != obj:
+        return None
+    return constraint.pole_subtarget or None
+
+
 def _control(obj, bone, constraint):
     """The bone of the same rig that a constraint follows as it is; None where it does more than that."""
     if constraint.type not in PARTS or constraint.target != obj or not constraint.subtarget:
@@ -58,6 +77,9 @@ def _control(obj, bone, constraint):
         return None
     if constraint.type == "IK":
         return constraint.subtarget if constraint.use_tail and not constraint.use_rotation else None
+    if PARTS[constraint.type] == "ahead":
+        is_along = constraint.track_axis == "TRACK_Y"
+        return constraint.subtarget if is_along and constraint.head_tail == 0.0 else None
     if constraint.owner_space != constraint.target_space or constraint.owner_space not in ("WORLD", "POSE"):
         return None
     if constraint.type == "COPY_TRANSFORMS":
@@ -73,6 +95,10 @@ def _control(obj, bone, constraint):
     return constraint.subtarget if is_whole else None
 
 
+def _unit(vectors):
+    return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+
+
 class Solved:
     """Poses of all bones of a rig over all frames, in the armature's space: simulated, controls, and what hangs on them."""
 
@@ -80,7 +106,8 @@ class Solved:
         self.capture, self.obj = capture, obj
         above = capture.by_source[(obj.name, None)]
         keyed_to, result_to = np.linalg.inv(above.world), np.linalg.inv(result(above))
-        self.poses, keyed = {}, {}
+        self.poses, self._keyed = {}, {}
+        keyed = self._keyed
         for bone in sorted(obj.pose.bones, key=lambda b: len(b.parent_recursive)):
             node = capture.by_source[(obj.name, bone.name)]
             keyed[bone.name] = keyed_to @ node.world @ matrix.BONE.T
@@ -101,6 +128,14 @@ class Solved:
             pose[:, :3, :3] = self.poses[parts["turn"]][:, :3, :3]
         if "place" in parts:
             pose[:, :3, 3] = self.poses[parts["place"]][:, :3, 3]
+        elif "pole" in parts:
+            pose[:, :3, 3] = self._pole(keyed, *parts["pole"])
+        elif "ahead" in parts:
+            name = parts["ahead"]
+            # As far ahead of the bone as it was keyed.
+            far = np.linalg.norm(keyed[:, :3, 3] - self._keyed[name][:, :3, 3], axis=1)
+            aim = self.poses[name]
+            pose[:, :3, 3] = aim[:, :3, 3] + far[:, None] * aim[:, :3, 1]
         elif "tip" in parts:
             length = self.obj.pose.bones[parts["tip"]].length
             pose[:, :3, 3] = (self.poses[parts["tip"]] @ np.array([0.0, length, 0.0, 1.0]))[:, :3]
@@ -108,17 +143,58 @@ class Solved:
             pose[:, :3, 3] = keyed[:, :3, 3]
         return pose
 
+    def _pole(self, keyed, name, constraint):
+        """Where a pole must be for the chain to bend as simulated. Blender turns a chain about the line from its start to
+        its tip until it faces the pole; how far from the knee that is stays as it was keyed."""
+        found = self.obj.pose.bones[name].constraints[constraint]
+        last = self.obj.pose.bones[name]
+        chain = ([last] if found.use_tail else []) + list(last.parent_recursive)
+        chain = chain[: found.chain_count or len(chain)]
+        first, second = chain[-1].name, chain[-2].name if len(chain) > 1 else None
+        tip = np.array([0.0, last.length if found.use_tail else 0.0, 0.0, 1.0])
+
+        def across(vectors, along):
+            return vectors - np.sum(vectors * along, axis=1, keepdims=True) * along
+
+        def frame(poses):
+            """Start of the chain, its direction, and two directions across: to the knee, and square to that."""
+            root = poses[first]
+            along = _unit((poses[name] @ tip)[:, :3] - root[:, :3, 3])
+            knee = across(poses[second][:, :3, 3] - root[:, :3, 3], along) if second else np.zeros_like(along)
+            # A straight chain has none: then the first bone's own X says where it is.
+            straight = np.linalg.norm(knee, axis=1, keepdims=True) < 1e-4 * last.length
+            knee = _unit(np.where(straight, across(root[:, :3, 0], along), knee))
+            return root[:, :3, 3], along, knee, np.cross(along, knee)
+
+        start, along, knee, side = frame(self._keyed)
+        away = keyed[:, :3, 3] - start
+        parts = [np.sum(away * direction, axis=1, keepdims=True) for direction in (along, knee, side)]
+        start, *directions = frame(self.poses)
+        return start + sum(part * direction for part, direction in zip(parts, directions))
+
     def basis(self, name):
         """What to key: matrices of a bone's own channels, frame by frame, as Blender itself finds them."""
         bone = self.obj.pose.bones[name]
         found = np.empty((len(self.capture.frames), 4, 4))
-        for i, pose in enumerate(self.poses[name]):
+        for i, pose in enumerate(self._before_constraints(bone)):
             more = {}
             if bone.parent is not None:
                 more["parent_matrix"] = Matrix(self.poses[bone.parent.name][i])
                 more["parent_matrix_local"] = bone.parent.bone.matrix_local
             found[i] = bone.bone.convert_local_to_pose(Matrix(pose), bone.bone.matrix_local, invert=True, **more)
         return found
+
+    def _before_constraints(self, bone):
+        """Poses of a bone as its own channels must have it: a Child Of comes on top of them."""
+        poses = self.poses[bone.name]
+        for constraint in reversed(bone.constraints):
+            if constraint.type != "CHILD_OF" or constraint.mute or constraint.influence != 1.0:
+                continue
+            if constraint.target != self.obj or constraint.subtarget not in self.poses:
+                continue
+            above = self.poses[constraint.subtarget] @ np.array(constraint.inverse_matrix, dtype=float)
+            poses = np.linalg.solve(above, poses)
+        return poses
 
     def missed(self, names):
         """Plays the result; gives the bones that are not where they were simulated, with how far off they are."""

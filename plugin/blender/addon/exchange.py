@@ -1,13 +1,18 @@
-"""Set-up files: the physics of what is selected, to be edited, versioned, or baked elsewhere; and back again."""
+"""Set-up files, and scenes of glTF and USD with physics in them: to be edited, versioned, or baked elsewhere; and back."""
 
 import json
 import pathlib
+import re
+import tempfile
 
 import bpy
-from bpy.props import StringProperty
+from bpy.props import EnumProperty, StringProperty
 
-from . import run
-from .sinew import Setup
+from . import run, state
+from .sinew import Scene, Setup
+
+#: Endings of files that carry physics themselves.
+SCENES = (".glb", ".gltf", ".usda", ".usdc", ".usd", ".usdz")
 
 
 class SINEW_OT_export_setup(bpy.types.Operator):
@@ -40,14 +45,14 @@ class SINEW_OT_export_setup(bpy.types.Operator):
 
 
 class SINEW_OT_import_setup(bpy.types.Operator):
-    """Read a set-up file into the settings of the objects and bones that it names"""
+    """Read a set-up file, or the physics in a file of glTF or USD, into the settings of what it names"""
 
     bl_idname = "sinew.import_setup"
     bl_label = "Import set-up"
     bl_options = {"REGISTER", "UNDO"}
 
     filepath: StringProperty(subtype="FILE_PATH")
-    filter_glob: StringProperty(default="*.json", options={"HIDDEN"})
+    filter_glob: StringProperty(default=";".join(["*.json", *(f"*{e}" for e in SCENES)]), options={"HIDDEN"})
 
     def invoke(self, context, _event):
         context.window_manager.fileselect_add(self)
@@ -55,7 +60,7 @@ class SINEW_OT_import_setup(bpy.types.Operator):
 
     def execute(self, context):
         try:
-            with Setup.open(bpy.path.abspath(self.filepath)) as setup:
+            with _opened(bpy.path.abspath(self.filepath)) as setup:
                 found = json.loads(setup.to_json())
         except (OSError, run.SinewError) as error:
             self.report({"ERROR"}, str(error))
@@ -99,16 +104,10 @@ class SINEW_OT_export_gltf(bpy.types.Operator):
     def execute(self, context):
         path = pathlib.Path(bpy.path.abspath(self.filepath)).with_suffix(".glb")
         beside = path.with_suffix(".sinew.json")
-        # One clip of everything, every frame as it is.
-        options = {"export_format": "GLB", "export_force_sampling": True, "export_optimize_animation_size": False}
-        if bpy.app.version >= (4, 0, 0):
-            options |= {"export_animation_mode": "SCENE", "export_anim_scene_split_object": False}
-        else:
-            options |= {"export_nla_strips": False}
         try:
-            bpy.ops.export_scene.gltf(filepath=str(path), **options)
+            _export_gltf(path)
         except RuntimeError as error:
-            self.report({"ERROR"}, f"Blender's glTF export failed: {error}")
+            self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
         if bpy.ops.sinew.export_setup(filepath=str(beside)) != {"FINISHED"}:
             return {"CANCELLED"}
@@ -116,15 +115,102 @@ class SINEW_OT_export_gltf(bpy.types.Operator):
         return {"FINISHED"}
 
 
+class SINEW_OT_export_physics(bpy.types.Operator):
+    """Write the scene as glTF or USD with the physics of what is selected in it, for other programs and for `sinew bake`"""
+
+    bl_idname = "sinew.export_physics"
+    bl_label = "Export with physics"
+
+    filepath: StringProperty(subtype="FILE_PATH")
+    filter_glob: StringProperty(default=";".join(f"*{e}" for e in SCENES), options={"HIDDEN"})
+    extensions: EnumProperty(
+        name="In glTF", default="khr",
+        items=[
+            ("khr", "Khronos", "KHR_physics_rigid_bodies and KHR_implicit_shapes"),
+            ("omi", "OMI", "OMI_physics_body, shape, joint and gravity, as Godot reads them"),
+        ],
+        description="The extensions that a file of glTF gets",
+    )  # fmt: skip
+
+    def invoke(self, context, _event):
+        self.filepath = self.filepath or f"{pathlib.Path(bpy.data.filepath or 'scene').stem}.usda"
+        context.window_manager.fileselect_add(self)
+        return {"RUNNING_MODAL"}
+
+    def execute(self, context):
+        path = pathlib.Path(bpy.path.abspath(self.filepath))
+        if path.suffix.lower() not in SCENES:
+            self.report({"ERROR"}, f"{path.name}: end it with one of {', '.join(SCENES)}, which says the format")
+            return {"CANCELLED"}
+        try:
+            found = run.Run(context)
+            for _ in found.reading():
+                pass
+            # Blender writes what is shown; the library adds physics, and knows USD where Blender does not.
+            with tempfile.TemporaryDirectory() as folder:
+                plain = pathlib.Path(folder) / "scene.glb"
+                _export_gltf(plain)
+                with Scene.open(plain) as scene, Setup.from_json(found.setup) as setup:
+                    warnings = scene.save_physics(path, setup, self.extensions)
+        except (ValueError, OSError, RuntimeError, run.SinewError) as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        warnings = found.warnings + warnings
+        state.complain(warnings, found.capture.nodes)
+        text = f"{len(found.setup['bodies'])} bodies to {path.name}"
+        if warnings:
+            self.report({"WARNING"}, f"{text}; {len(warnings)} warnings, in the Sinew panel")
+        else:
+            self.report({"INFO"}, text)
+        return {"FINISHED"}
+
+
+def _export_gltf(path):
+    """Blender's own export: one clip of everything, every frame as it is."""
+    options = {"export_format": "GLB", "export_force_sampling": True, "export_optimize_animation_size": False}
+    if bpy.app.version >= (4, 0, 0):
+        options |= {"export_animation_mode": "SCENE", "export_anim_scene_split_object": False}
+    else:
+        options |= {"export_nla_strips": False}
+    world = bpy.context.scene.rigidbody_world
+    # Blender's own simulation would be exported as keys.
+    was_on = world is not None and world.enabled
+    if was_on:
+        world.enabled = False
+    try:
+        bpy.ops.export_scene.gltf(filepath=str(path), **options)
+    except RuntimeError as error:
+        raise RuntimeError(f"Blender's glTF export failed: {error}") from error
+    finally:
+        if was_on:
+            world.enabled = True
+
+
+def _opened(path):
+    """A set-up file, or the physics in a scene."""
+    if not path.lower().endswith(SCENES):
+        return Setup.open(path)
+    with Scene.open(path) as scene:
+        return Setup.automatic(scene)
+
+
 def _owner(context, name):
-    """The object or the bone of that name."""
-    obj = context.scene.objects.get(name)
-    if obj is not None:
-        return obj
-    for armature in context.scene.objects:
-        if armature.type == "ARMATURE" and name in armature.pose.bones:
-            return armature.pose.bones[name]
+    """The object or the bone that a set-up names: by its name, or by the path of a prim, which has fewer letters."""
+    last = name.rpartition("/")[2]
+    for wanted, same in ((name, str), (last, str), (last, _as_prim)):
+        for obj in context.scene.objects:
+            if same(obj.name) == wanted:
+                return obj
+        for armature in (o for o in context.scene.objects if o.type == "ARMATURE"):
+            for bone in armature.pose.bones:
+                if same(bone.name) == wanted:
+                    return bone
     return None
+
+
+def _as_prim(name):
+    """A name as USD has it: letters, digits and lines only."""
+    return re.sub(r"\W", "_", name)
 
 
 def _apply(own, body, groups):
@@ -136,6 +222,7 @@ def _apply(own, body, groups):
     kind = body.get("shape", {}).get("kind")
     if kind in {item.identifier for item in own.bl_rna.properties["shape"].enum_items}:
         own.shape = kind
+        _apply_sizes(own, body["shape"])
     contact = body.get("contact", {})
     for name in ("friction", "bounce", "collide"):
         if contact.get(name) is not None:
@@ -161,4 +248,15 @@ def _apply(own, body, groups):
                     setattr(own, name, group[name])
 
 
-CLASSES = (SINEW_OT_export_setup, SINEW_OT_import_setup, SINEW_OT_export_gltf)
+def _apply_sizes(own, shape):
+    size = shape.get("size")
+    if shape["kind"] == "box" and size is not None:
+        x, y, z = size
+        is_bone = own.path_from_id().startswith("pose.")
+        own.size = (x, y, z) if is_bone else (x, z, y)
+    for name in ("radius", "length"):
+        if isinstance(shape.get(name), (int, float)):
+            setattr(own, name, shape[name])
+
+
+CLASSES = (SINEW_OT_export_setup, SINEW_OT_import_setup, SINEW_OT_export_gltf, SINEW_OT_export_physics)

@@ -7,12 +7,16 @@ as an action of its own, which takes the place of the animator's until then.
 import time
 
 import bpy
+import numpy as np
 from bpy.app.handlers import persistent
 
-from . import action, overlay, run, state, write
+from . import action, overlay, record, run, state, write
+from .sinew import Curve
 
 #: Changes within this time of each other are one: a slider that is dragged does not queue up.
-DEBOUNCE = 0.04
+DEBOUNCE = 0.02
+#: Seconds to wait for the result before anything is drawn: what is done by then is drawn with the slider, once.
+AT_ONCE = 0.15
 NAME = "Sinew live"
 
 #: The session under way, or None.
@@ -32,6 +36,8 @@ class Live:
         self.took = 0.0
         self.error = ""
         self._made = set()
+        #: Channels that have live keys already: (object, path, index).
+        self.channels = set()
 
     def again(self):
         """Simulates with what the settings are now, here and now, and shows it."""
@@ -62,6 +68,15 @@ class Live:
             self._show()
             self.took = time.perf_counter() - self._began
 
+    def show(self, recording):
+        """Shows what was played by hand instead; the next change of a setting simulates anew."""
+        self.run.job = recording
+        self._show()
+
+    def show_frame(self, recording, frame):
+        """The same at one frame, counted from the first."""
+        FrameWriter(self, recording, frame).write()
+
     def _show(self):
         writer = LiveWriter(self)
         writer.write()
@@ -87,6 +102,7 @@ class Live:
             fresh.name = f"{NAME}: {obj.name}"
             action.assign(obj, fresh, action.slot_handle(obj))
             self._made.add(fresh.name)
+            self.channels = {c for c in self.channels if c[0] != obj.name}
         return obj.animation_data.action
 
     def is_shown(self):
@@ -118,7 +134,7 @@ class Live:
             leftover = bpy.data.actions.get(made)
             if leftover is not None:
                 bpy.data.actions.remove(leftover)
-        self.before, self._made = {}, set()
+        self.before, self._made, self.channels = {}, set(), set()
         scene = bpy.data.scenes.get(self.run.scene_name)
         if scene is not None:
             scene.frame_set(scene.frame_current, subframe=scene.frame_subframe)
@@ -139,23 +155,78 @@ class LiveWriter(write.Writer):
         # Looking at whether controls reach it would play all frames: that is for the bake.
         self._write_bones(obj, obj, simulated)
 
+    def _press(self, _job):
+        # Shape keys are for the bake.
+        pass
+
     def _new_action(self, obj):
         self.actions.append(self._live.take_over(obj).name)
+        self._open = None
+
+    def _put(self, owner, path, index, frames, values, arriving=None, leaving=None, group=""):
+        # Keys that are there already only move.
+        channel = (owner.name, path, index)
+        if channel in self._live.channels and arriving is None:
+            curve = self._channels_of(owner).curves.find(path, index=index)
+            if curve is not None and action.rewrite(curve, frames, values):
+                return
+        super()._put(owner, path, index, frames, values, arriving, leaving, group)
+        self._live.channels.add(channel)
+
+
+class FrameWriter(LiveWriter):
+    """Moves the keys of one frame, while a hand plays."""
+
+    def __init__(self, live, recording, frame):
+        self._recording, self._frame = recording, frame
+        super().__init__(live)
+
+    def _collected(self):
+        now = np.array([self._frame / self.capture.rate])
+        found = {}
+        for node, (t, q) in self._recording.channels(slice(self._frame, self._frame + 1)).items():
+            for name, values in (("translation", t), ("rotation", q)):
+                if (node.index, name) in self._recording.wanted:
+                    curve = Curve(node.index, name, "linear", now, values)
+                    found.setdefault((node.owner, node.bone), {})[name] = curve
+        return found
+
+    def _write_bones(self, obj, target, simulated):
+        for name in simulated:
+            bone = target.pose.bones.get(name)
+            # Those that do not take everything over from their parents wait until the hand lets go.
+            if bone is not None and not write.is_special(bone.bone):
+                path = f'pose.bones["{bpy.utils.escape_identifier(name)}"].'
+                self._channels(target, self.capture.by_source[(obj.name, name)], bone, path, name)
+
+    def _keys(self, curve, node, name):
+        return None if curve is None else super()._keys(curve, node, name)
+
+    def _put(self, owner, path, index, frames, values, arriving=None, leaving=None, group=""):
+        curve = self._channels_of(owner).curves.find(path, index=index)
+        if curve is not None and self._frame < len(curve.keyframe_points):
+            curve.keyframe_points[self._frame].co = (frames[0], values[0])
 
 
 def mark(_context):
     """A setting changed: simulate again soon."""
     if session is not None:
         session.changed_at = time.perf_counter()
+    elif state.running is None:
+        state.reshape()
 
 
 def tick():
     """Blender's timer: simulates when changes have come to rest."""
     if session is None:
         return None
+    if state.dragging:
+        return DEBOUNCE
     if session.changed_at is not None and time.perf_counter() - session.changed_at >= DEBOUNCE:
         session.begin()
-    elif session.is_running and session.run.is_done:
+        if session.is_running:
+            session.run.wait(AT_ONCE)
+    if session.is_running and session.run.is_done:
         session.end()
         overlay.refresh(bpy.context)
     return DEBOUNCE / 2
@@ -213,14 +284,16 @@ class SINEW_OT_live_bake(bpy.types.Operator):
 
     @classmethod
     def poll(cls, _context):
-        return session is not None
+        return session is not None and not state.dragging
 
     def execute(self, context):
         done = session.run
         stop()
         try:
-            done.set_up()
-            done.simulate()
+            # What was played by hand is kept as it is.
+            if not isinstance(done.job, record.Recording):
+                done.set_up()
+                done.simulate()
             writer = done.write()
         except (ValueError, KeyError, run.SinewError) as error:
             self.report({"ERROR"}, str(error))

@@ -13,20 +13,31 @@ BONE_TURN = np.array([-np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5)])
 
 def decompose(matrices):
     """Translations, unit quaternions without jumps of sign, scales, and how sheared the worst matrix is."""
+    t, q, s, shear = decompose_each(matrices)
+    return t, continuous(q), s, float(shear.max(initial=0.0))
+
+
+def decompose_each(matrices):
+    """The same of matrices that have nothing to do with each other, with the shear of each."""
     linear = matrices[:, :3, :3]
-    scale = np.linalg.norm(linear, axis=1)
-    safe = np.where(scale > 1e-12, scale, 1.0)
-    rotation = linear / safe[:, None, :]
-    mirrored = np.linalg.det(rotation) < 0.0
-    rotation = np.where(mirrored[:, None, None], -rotation, rotation)
-    scale = np.where(mirrored[:, None], -scale, scale)
-    dots = np.einsum("nij,nik->njk", rotation, rotation) - np.eye(3)
-    shear = float(np.abs(dots).max(initial=0.0)) if np.all(scale != 0.0) else 1.0
-    if shear > 1e-6:
+    scale = np.sqrt(np.einsum("nij,nij->nj", linear, linear))
+    rotation = linear / np.where(scale > 1e-12, scale, 1.0)[:, None, :]
+    mirrored = np.einsum("ni,ni->n", rotation[:, :, 0], _cross(rotation[:, :, 1], rotation[:, :, 2])) < 0.0
+    if mirrored.any():
+        rotation = np.where(mirrored[:, None, None], -rotation, rotation)
+        scale = np.where(mirrored[:, None], -scale, scale)
+    dots = np.abs(np.einsum("nij,nik->njk", rotation, rotation) - np.eye(3)).reshape(-1, 9).max(axis=1)
+    shear = np.where((scale != 0.0).all(axis=1), dots, 1.0)
+    skew = shear > 1e-6
+    if skew.any():
         # The nearest rotation.
-        u, _, vt = np.linalg.svd(rotation)
-        rotation = u @ vt
-    return matrices[:, :3, 3], continuous(quaternions(rotation)), scale, shear
+        u, _, vt = np.linalg.svd(rotation[skew])
+        rotation[skew] = u @ vt
+    return matrices[:, :3, 3], quaternions(rotation), scale, shear
+
+
+def _cross(a, b):
+    return a[:, [1, 2, 0]] * b[:, [2, 0, 1]] - a[:, [2, 0, 1]] * b[:, [1, 2, 0]]
 
 
 def quaternions(rotations):
@@ -56,25 +67,31 @@ def quaternions(rotations):
 
 
 def continuous(rotations):
-    """The same turns, each quaternion on the side of the one before."""
-    turns = np.sum(rotations[1:] * rotations[:-1], axis=1) < 0.0
-    signs = np.concatenate([[1.0], np.where(np.cumsum(turns) % 2, -1.0, 1.0)])
-    return rotations * signs[:, None]
+    """The same turns, each quaternion on the side of the one before. Frames are the last axis but one."""
+    turns = np.einsum("...ni,...ni->...n", rotations[..., 1:, :], rotations[..., :-1, :]) < 0.0
+    if not turns.any():
+        return rotations
+    signs = np.ones(rotations.shape[:-1])
+    signs[..., 1:] = np.where(np.cumsum(turns, axis=-1) % 2, -1.0, 1.0)
+    return rotations * signs[..., None]
 
 
 def product(a, b):
     """Quaternions a times b."""
-    ax, ay, az, aw = np.moveaxis(np.asarray(a, dtype=float), -1, 0)
-    bx, by, bz, bw = np.moveaxis(np.asarray(b, dtype=float), -1, 0)
-    return np.stack(
-        [
-            aw * bx + ax * bw + ay * bz - az * by,
-            aw * by - ax * bz + ay * bw + az * bx,
-            aw * bz + ax * by - ay * bx + az * bw,
-            aw * bw - ax * bx - ay * by - az * bz,
-        ],
-        axis=-1,
-    )
+    a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+    ax, ay, az, aw = a[..., 0], a[..., 1], a[..., 2], a[..., 3]
+    bx, by, bz, bw = b[..., 0], b[..., 1], b[..., 2], b[..., 3]
+    found = np.empty(np.broadcast_shapes(a.shape, b.shape))
+    found[..., 0] = aw * bx + ax * bw + ay * bz - az * by
+    found[..., 1] = aw * by - ax * bz + ay * bw + az * bx
+    found[..., 2] = aw * bz + ax * by - ay * bx + az * bw
+    found[..., 3] = aw * bw - ax * bx - ay * by - az * bz
+    return found
+
+
+def between(left, right):
+    """The matrix that makes left q right of the numbers of q: many quaternions between the same two, at once."""
+    return np.array([product(product(left, unit), right) for unit in np.eye(4)]).T
 
 
 def conjugate(q):

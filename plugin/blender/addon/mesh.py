@@ -2,15 +2,18 @@
 
 import numpy as np
 
+from . import pressed
+
 
 def triangles_of(obj, depsgraph):
     """Vertices (single precision) and triangles of an object as it is shown, without its armature's bending.
 
     Of a mesh that bones bend, the vertices at rest: the skin's weights say how they move.
     """
-    is_bent = armature_of(obj) is not None
-    source = obj if is_bent else obj.evaluated_get(depsgraph)
-    mesh = obj.data if is_bent else source.to_mesh()
+    # As it is, where nothing changes it.
+    is_own = armature_of(obj) is not None or _is_unchanged(obj)
+    source = obj if is_own else obj.evaluated_get(depsgraph)
+    mesh = obj.data if is_own else source.to_mesh()
     if mesh is None or not len(mesh.vertices):
         return None
     try:
@@ -21,8 +24,17 @@ def triangles_of(obj, depsgraph):
         mesh.loop_triangles.foreach_get("vertices", corners)
         return positions.reshape(-1, 3), corners.astype(np.uint32).reshape(-1, 3)
     finally:
-        if not is_bent:
+        if not is_own:
             source.to_mesh_clear()
+
+
+def _is_unchanged(obj):
+    """Whether a mesh is shown as it is stored."""
+    if obj.type != "MESH" or len(obj.modifiers) or obj.mode != "OBJECT":
+        return False
+    keys = obj.data.shape_keys
+    # Where an earlier result pressed it in does not count.
+    return keys is None or all(pressed.is_own(b) for b in keys.key_blocks if b != keys.reference_key)
 
 
 def armature_of(obj):

@@ -4,9 +4,12 @@ import bpy
 import numpy as np
 
 from . import state
+from .sinew import SinewError
 
 KEYS, MOTION = (0.45, 0.55, 0.65, 0.8), (1.0, 0.55, 0.1, 1.0)
+SHAPES, TARGETS = (0.35, 0.75, 1.0, 0.8), (0.9, 0.9, 0.3, 0.9)
 CONTACT, STRAIN = (0.2, 0.9, 0.4, 1.0), (1.0, 0.15, 0.1, 1.0)
+HAND = (1.0, 1.0, 1.0, 0.9)
 
 _handler = None
 #: Batches are made once per result: (id of the result) -> list of (batch, colour, width).
@@ -53,6 +56,8 @@ def draw():
     """Called by Blender for every viewport."""
     result = state.result
     context = bpy.context
+    if context.scene.sinew.show_shapes:
+        _draw_shapes(context)
     if result is None or context.scene.name != result.scene_name:
         return
     # Undone: then it is not there any more.
@@ -80,6 +85,13 @@ def draw():
                 lines = [p for c in found for p in (c.point, _along(c))]
                 gpu.state.line_width_set(2.0)
                 _draw_batch(shader, batch_for_shader(shader, "LINES", {"pos": lines}), CONTACT)
+        if settings.show_targets and inside:
+            ends = [tuple(way[frame]) for pair in zip(result.ways, result.keys) for way in pair]
+            gpu.state.line_width_set(1.5)
+            _draw_batch(shader, batch_for_shader(shader, "LINES", {"pos": ends}), TARGETS)
+            gpu.state.point_size_set(6.0)
+            _draw_batch(shader, batch_for_shader(shader, "POINTS", {"pos": ends[1::2]}), TARGETS)
+            gpu.state.point_size_set(9.0)
         if settings.show_strain and inside:
             places = dict(zip(result.names, result.ways))
             now = context.scene.frame_current
@@ -87,10 +99,35 @@ def draw():
             if points:
                 gpu.state.point_size_set(14.0)
                 _draw_batch(shader, batch_for_shader(shader, "POINTS", {"pos": points}), STRAIN)
+        if state.held is not None:
+            gpu.state.line_width_set(3.0)
+            _draw_batch(shader, batch_for_shader(shader, "LINES", {"pos": list(state.held)}), HAND)
     finally:
         gpu.state.blend_set("NONE")
         gpu.state.line_width_set(1.0)
         gpu.state.point_size_set(1.0)
+
+
+def _draw_shapes(context):
+    try:
+        shapes = state.shapes()
+    except (ValueError, KeyError, ReferenceError, SinewError):
+        # What was read is gone, or a setting makes no sense: the next check says so.
+        return
+    if shapes is None or context.scene.name != shapes.scene_name:
+        return
+    import gpu
+    from gpu_extras.batch import batch_for_shader
+
+    ends = shapes.drawn(context)
+    if not len(ends):
+        return
+    shader = _shader()
+    gpu.state.blend_set("ALPHA")
+    gpu.state.line_width_set(1.5)
+    _draw_batch(shader, batch_for_shader(shader, "LINES", {"pos": ends.astype(np.float32)}), SHAPES)
+    gpu.state.line_width_set(1.0)
+    gpu.state.blend_set("NONE")
 
 
 def _along(contact):

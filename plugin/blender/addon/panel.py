@@ -2,7 +2,7 @@
 
 import bpy
 
-from . import live, state
+from . import live, physics, state
 from .properties import SinewBody
 
 
@@ -66,6 +66,31 @@ class SINEW_OT_reset(bpy.types.Operator):
         return {"FINISHED"}
 
 
+class SINEW_OT_strained(bpy.types.Operator):
+    """Go to where strength was not enough"""
+
+    bl_idname = "sinew.strained"
+    bl_label = "Go to strain"
+
+    forward: bpy.props.BoolProperty(options={"HIDDEN", "SKIP_SAVE"})
+
+    @classmethod
+    def poll(cls, _context):
+        return state.result is not None and bool(state.result.strained)
+
+    def execute(self, context):
+        all_frames = {frame for _, _, frames in state.result.strained for frame in frames}
+        # Where it begins, of every stretch.
+        begins = sorted(frame for frame in all_frames if frame - 1 not in all_frames)
+        now = context.scene.frame_current
+        if self.forward:
+            found = next((frame for frame in begins if frame > now), begins[0])
+        else:
+            found = next((frame for frame in reversed(begins) if frame < now), begins[-1])
+        context.scene.frame_set(found)
+        return {"FINISHED"}
+
+
 class _Panel:
     bl_space_type = "VIEW_3D"
     bl_region_type = "UI"
@@ -95,6 +120,7 @@ class SINEW_PT_simulate(_Panel, bpy.types.Panel):
             row.scale_y = 1.5
             row.operator("sinew.live_bake", icon="CHECKMARK")
             row.operator("sinew.live_discard", icon="X")
+            layout.operator("sinew.live_drag", icon="VIEW_PAN")
             layout.label(text=live.session.error or f"Live: {1000 * live.session.took:.0f} ms")
         column = layout.column()
         column.use_property_split = True
@@ -134,6 +160,7 @@ class SINEW_PT_world(_Panel, bpy.types.Panel):
         row.operator("sinew.export_setup", icon="EXPORT")
         row.operator("sinew.import_setup", icon="IMPORT")
         layout.operator("sinew.export_gltf", icon="EXPORT")
+        layout.operator("sinew.export_physics", icon="EXPORT")
 
 
 class SINEW_PT_body(_Panel, bpy.types.Panel):
@@ -166,7 +193,14 @@ class SINEW_PT_body(_Panel, bpy.types.Panel):
             yield from ("preset", "strength", "damping", "blend", "timing", "distance", "simulate")
         if own.behaviour != "static":
             yield from ("touched", "density", "mass")
-        yield from ("shape", "collide")
+        yield "shape"
+        if own.shape == "box":
+            yield "size"
+        elif own.shape in ("sphere", *physics.ROUND):
+            yield "radius"
+            if own.shape != "sphere":
+                yield "length"
+        yield "collide"
         if own.collide:
             yield from ("friction", "bounce", "coating")
             if own.coating:
@@ -183,10 +217,17 @@ class SINEW_PT_result(_Panel, bpy.types.Panel):
         row.prop(settings, "show_paths", toggle=True)
         row.prop(settings, "show_contacts", toggle=True)
         row.prop(settings, "show_strain", toggle=True)
+        row = layout.row(align=True)
+        row.prop(settings, "show_shapes", toggle=True)
+        row.prop(settings, "show_targets", toggle=True)
         result = state.result
         if result is not None and result.strained:
             box = layout.box()
-            box.label(text="Strength was not enough:", icon="FORCE_FORCE")
+            row = box.row(align=True)
+            row.label(text="At full strength:", icon="FORCE_FORCE")
+            row.operator("sinew.strained", text="", icon="PREV_KEYFRAME").forward = False
+            row.operator("sinew.strained", text="", icon="NEXT_KEYFRAME").forward = True
+            box.label(text=strip(result, max(12, context.region.width // 12)))
             for name, _, frames in result.strained[:8]:
                 box.label(text=f"{name}: {spans(frames)}")
             if len(result.strained) > 8:
@@ -199,6 +240,23 @@ class SINEW_PT_result(_Panel, bpy.types.Panel):
                 box.label(text=line)
             if warning.objects:
                 box.operator("sinew.select", text=f"Select {', '.join(warning.objects[:3])}").index = i
+
+
+#: From nothing to everything.
+BARS = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
+
+
+def strip(result, width):
+    """The range as a row of bars: the more bodies are at the end of their strength, the higher."""
+    count = result.last - result.first + 1
+    width = min(width, count)
+    found = [0] * width
+    for _, _, frames in result.strained:
+        for place in {(frame - result.first) * width // count for frame in frames}:
+            found[place] += 1
+    most = max(found, default=0) or 1
+    # Even the least is seen beside nothing.
+    return "".join(BARS[0 if not n else 2 + round(n / most * (len(BARS) - 3))] for n in found)
 
 
 def spans(frames):
@@ -228,6 +286,7 @@ def wrapped(text, width):
 CLASSES = (
     SINEW_OT_copy,
     SINEW_OT_reset,
+    SINEW_OT_strained,
     SINEW_PT_simulate,
     SINEW_PT_world,
     SINEW_PT_body,

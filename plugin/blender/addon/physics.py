@@ -1,11 +1,9 @@
 """The set-up of a captured scene: what Sinew makes of the keys, Blender's rigid bodies, and what the animator set."""
 
-import math
-
 import bpy
 import numpy as np
 
-from . import action
+from . import action, joints
 from .sinew import Setup
 
 #: Blender's rigid-body shapes and ours. A compound's children touch by themselves.
@@ -18,14 +16,10 @@ SHAPES = {
     "CONVEX_HULL": "hull",
     "MESH": "parts",
 }
+#: Shapes with a radius and a length.
+ROUND = ("capsule", "cylinder", "cone")
 #: Properties that are factors of a group, and so can be keyed.
 FACTORS = ("strength", "damping", "blend")
-
-
-def y_up(vector):
-    """Vectors in a set-up have Y up."""
-    x, y, z = vector
-    return [x, z, -y]
 
 
 def build(capture, scene):
@@ -39,7 +33,7 @@ def build(capture, scene):
     setup.pop("clip", None)
     setup.setdefault("bodies", [])
     world = setup.setdefault("world", {})
-    world["gravity"] = y_up(capture.gravity)
+    world["gravity"] = joints.y_up(capture.gravity)
     if not capture.guesses_unit:
         world["metres_per_unit"] = capture.unit
     elif world.get("metres_per_unit", 1.0) != 1.0:
@@ -56,10 +50,9 @@ def build(capture, scene):
     _leave_out_others(capture, setup, bodies)
     for node in capture.nodes:
         _fill_in(capture, node, setup, bodies)
-    for empty in capture.joints:
-        joint = _joint(capture, empty, warnings)
-        if joint is not None:
-            setup.setdefault("joints", []).append(joint)
+    made = joints.build(capture, warnings)
+    if made:
+        setup.setdefault("joints", []).extend(made)
     setup["bodies"] = [b for b in bodies.values() if b is not None]
     return setup, warnings
 
@@ -109,7 +102,7 @@ def _fill_in(capture, node, setup, bodies):
         released = _released(capture, owner)
         if released is not None and behaviour in ("free", "guided"):
             body["release"] = {"frame": released}
-    _from_properties(body, own)
+    _from_properties(body, own, node.bone is not None)
     if behaviour == "guided":
         _factors(capture, node, body, own, setup)
 
@@ -165,7 +158,21 @@ def _released(capture, owner):
     return int(np.argmin(held))
 
 
-def _from_properties(body, own):
+def _shape(own, is_bone):
+    """The shape that was chosen, with its sizes where they were touched."""
+    shape, is_set = {"kind": own.shape}, own.is_property_set
+    if own.shape == "box" and is_set("size"):
+        x, y, z = own.size
+        # Bones have Y along them in a set-up, too; the frames of objects are turned.
+        shape["size"] = [x, y, z] if is_bone else [x, z, y]
+    elif own.shape == "sphere" and is_set("radius"):
+        shape["radius"] = own.radius
+    elif own.shape in ROUND and is_set("radius") and is_set("length"):
+        shape["radius"], shape["length"] = own.radius, own.length
+    return shape
+
+
+def _from_properties(body, own, is_bone):
     """What was touched wins; what was not stays as it is."""
     is_set = own.is_property_set
     contact = body.setdefault("contact", {})
@@ -176,7 +183,7 @@ def _from_properties(body, own):
     if is_set("mass"):
         body["mass"] = own.mass
     if is_set("shape"):
-        body["shape"] = {"kind": own.shape}
+        body["shape"] = _shape(own, is_bone)
     if is_set("simulate"):
         body["simulate"] = own.simulate
     for name in ("friction", "bounce", "collide"):
@@ -234,81 +241,6 @@ def _keys(capture, node, name):
     bends = np.abs(np.diff(values, 2)) > 1e-9
     kept = np.concatenate([[True], bends, [True]])
     return {"keys": [[float(t), float(v)] for t, v in zip(times[kept], values[kept])]}
-
-
-def _joint(capture, name, warnings):
-    """A rigid-body constraint of Blender as a joint."""
-    empty = bpy.data.objects[name]
-    found = empty.rigid_body_constraint
-    between = []
-    for end in (found.object1, found.object2):
-        between.append("world" if end is None else capture.reference(capture.by_source[(end.name, None)]))
-    node = capture.by_source[(name, None)]
-    joint = {"name": name, "between": between, "at": capture.reference(node)}
-    axes = node.world[0][:3, :3] / np.linalg.norm(node.world[0][:3, :3], axis=0)
-
-    def turn(axis):
-        joint["axis"] = y_up(float(v) for v in axes[:, axis])
-
-    def limited(field, use, low, high, scale=1.0):
-        if use and low <= high:
-            joint[field] = {"limits": [low * scale, high * scale]}
-
-    degrees = math.degrees(1.0)
-    if found.type == "FIXED":
-        joint["kind"] = "fixed"
-    elif found.type == "POINT":
-        joint["kind"] = "universal"
-    elif found.type == "HINGE":
-        joint["kind"] = "pin"
-        turn(2)
-        limited("turn_deg", found.use_limit_ang_z, found.limit_ang_z_lower, found.limit_ang_z_upper, degrees)
-    elif found.type == "SLIDER":
-        joint["kind"] = "prismatic"
-        turn(0)
-        limited("slide", found.use_limit_lin_x, found.limit_lin_x_lower, found.limit_lin_x_upper)
-    elif found.type == "PISTON":
-        joint["kind"] = "cylindrical"
-        turn(0)
-        limited("slide", found.use_limit_lin_x, found.limit_lin_x_lower, found.limit_lin_x_upper)
-        limited("turn_deg", found.use_limit_ang_x, found.limit_ang_x_lower, found.limit_ang_x_upper, degrees)
-    elif found.type == "GENERIC" and _generic(found, joint, turn, limited):
-        pass
-    else:
-        warnings.append(f'"{name}": constraints of type {found.type.title()} are not read as they are set; use a point, '
-                        "hinge, slider, piston or fixed one")  # fmt: skip
-        return None
-    return joint
-
-
-def _generic(found, joint, turn, limited):
-    """A generic constraint that holds a point, or all but one turn or slide; False for others."""
-    held = {}
-    for kind in ("lin", "ang"):
-        for axis in "xyz":
-            low, high = (getattr(found, f"limit_{kind}_{axis}_{end}") for end in ("lower", "upper"))
-            held[kind + axis] = getattr(found, f"use_limit_{kind}_{axis}") and low == high == 0.0
-    free = [name for name, is_held in held.items() if not is_held]
-    if not free:
-        joint["kind"] = "fixed"
-    elif sorted(free) == ["angx", "angy", "angz"] and not any(
-        getattr(found, f"use_limit_ang_{axis}") for axis in "xyz"
-    ):
-        joint["kind"] = "universal"
-    elif len(free) == 1:
-        kind, axis = free[0][:3], free[0][3]
-        turn("xyz".index(axis))
-        use, low, high = (getattr(found, f"{part}_{kind}_{axis}{end}") for part, end in (
-            ("use_limit", ""), ("limit", "_lower"), ("limit", "_upper")))  # fmt: skip
-        if kind == "ang":
-            joint["kind"] = "pin"
-            limited("turn_deg", use, low, high, math.degrees(1.0))
-        else:
-            joint["kind"] = "prismatic"
-            limited("slide", use, low, high)
-    else:
-        return False
-    return True
 
 
 def job_options(settings):

@@ -4,7 +4,9 @@ A property that was never touched is automatic: Sinew, or Blender's rigid-body s
 """
 
 import bpy
-from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, PointerProperty, StringProperty
+from bpy.props import (
+    BoolProperty, EnumProperty, FloatProperty, FloatVectorProperty, IntProperty, PointerProperty, StringProperty,
+)  # fmt: skip
 
 BEHAVIOURS = [
     ("automatic", "Automatic", "Keyed objects are guided, rigid bodies are free, the rest is in the way"),
@@ -46,6 +48,12 @@ def _changed(_self, context):
     from . import live
 
     live.mark(context)
+
+
+def _looked(_self, context):
+    from . import overlay
+
+    overlay.refresh(context)
 
 
 def _number(name, description, default, low, high, soft=None, **more):
@@ -97,6 +105,17 @@ class SinewBody(bpy.types.PropertyGroup):
     shape: EnumProperty(
         name="Shape", items=SHAPES, default="auto", update=_changed, description="What others touch, and what is weighed"
     )
+    size: FloatVectorProperty(
+        name="Size", size=3, default=(1.0, 1.0, 1.0), min=1e-6, soft_max=100.0, subtype="XYZ", unit="LENGTH",
+        update=_changed, description="Edges of the box about the origin; untouched, the box fits the mesh",
+    )  # fmt: skip
+    radius: _number(
+        "Radius", "Radius about the origin; untouched, the shape fits the mesh", 0.5, 1e-6, 1e6, 100.0, unit="LENGTH"
+    )
+    length: _number(
+        "Length", "Length along Z, of a bone along the bone; of a capsule between the centres of its ends. "
+        "Counts together with the radius", 1.0, 1e-6, 1e6, 100.0, unit="LENGTH",
+    )  # fmt: skip
     collide: BoolProperty(
         name="Touches", default=True, update=_changed, description="Off, everything passes through it"
     )
@@ -199,6 +218,13 @@ class SinewScene(bpy.types.PropertyGroup):
         name="Set-up file", subtype="FILE_PATH", description="A set-up that takes the place of all settings here"
     )
     show_paths: BoolProperty(name="Paths", default=True, description="Draw the way of the keys and of the simulation")
+    show_shapes: BoolProperty(
+        name="Shapes", default=False, update=_looked,
+        description="Draw the shapes that things touch with, as of the last run or check",
+    )  # fmt: skip
+    show_targets: BoolProperty(
+        name="Targets", default=False, description="Draw how far things are from where their keys pull them"
+    )
     show_contacts: BoolProperty(name="Contacts", default=True, description="Draw where things bear on each other")
     show_strain: BoolProperty(name="Strain", default=True, description="Mark objects whose strength was not enough")
 

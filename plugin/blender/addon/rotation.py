@@ -28,16 +28,20 @@ def as_euler(quaternions, order, before):
     first = [nearest(angles[:1], np.asarray(before)[None])[0] for angles in both]
     aways = [np.abs(angles - before).sum() for angles in first]
     best = int(np.argmin(aways))
-    found = np.unwrap(both[best], axis=0)
-    found += first[best] - found[0]
-    if len(found) < 2 or np.abs(np.diff(found, axis=0)).max() < STEP_MAX:
+    found = both[best] + (first[best] - both[best][0])
+    steps = np.diff(found, axis=0)
+    if np.abs(steps).max(initial=0.0) >= STEP_MAX:
+        turns = np.round(steps / (2.0 * np.pi))
+        found[1:] -= 2.0 * np.pi * np.cumsum(turns, axis=0)
+        steps -= 2.0 * np.pi * turns
+    if np.abs(steps).max(initial=0.0) < STEP_MAX:
         return found
     # It passes near the pole of its order, where one pair of angles takes over from the other.
-    last = Euler(before, order)
-    for i, (x, y, z, w) in enumerate(quaternions.tolist()):
+    last, angles = Euler(before, order), []
+    for x, y, z, w in quaternions.tolist():
         last = Quaternion((w, x, y, z)).to_euler(order, last)
-        found[i] = last
-    return found
+        angles.append(last[:])
+    return np.array(angles)
 
 
 def euler_near(quaternions, order, angles):

@@ -7,7 +7,7 @@ import bpy
 
 from . import capture as capturing
 from . import physics, source, write
-from .sinew import Cancelled, Job, Setup, SinewError
+from .sinew import Cancelled, Job, Setup, SinewError, Watch
 
 
 class Run:
@@ -31,9 +31,8 @@ class Run:
         self.job = None
         self.report = None
         self.error = None
-        self.simulated = 0
         self.stage = "read"
-        self._stop = threading.Event()
+        self._watch = Watch()
         self._thread = None
         self._is_whole = False
 
@@ -83,12 +82,12 @@ class Run:
         setup = Setup.from_json(self.setup)
         frames = (0, len(self.capture.frames) - 1)
         chosen = {**self.options, "frames": frames, **options}
-        self.job = Job.run(self.scene, setup, progress=self._on_progress, **chosen)
+        self.job = Job.run(self.scene, setup, watch=self._watch, **chosen)
         self.report = self.job.report
 
     def start(self, **options):
         """Simulates on a thread; `is_done` tells when it is over. May be called again then."""
-        self.error, self.simulated, self._is_whole = None, 0, False
+        self.error, self._is_whole, self._watch = None, False, Watch()
 
         def work():
             try:
@@ -102,10 +101,11 @@ class Run:
         self._thread = threading.Thread(target=work, name="Sinew", daemon=True)
         self._thread.start()
 
-    def _on_progress(self, at):
-        if at.stage == "simulate":
-            self.simulated = at.done
-        return not self._stop.is_set()
+    @property
+    def simulated(self):
+        """Frames that are simulated, as of now."""
+        at = self._watch.progress
+        return at.done if at.stage == "simulate" else len(self.capture.frames) if at.stage in ("bake", "save") else 0
 
     @property
     def is_whole(self):
@@ -116,17 +116,17 @@ class Run:
     def is_done(self):
         return self._thread is not None and not self._thread.is_alive()
 
-    def wait(self):
-        """Until it is over."""
+    def wait(self, seconds=None):
+        """Until it is over, or for so long."""
         if self._thread is not None:
-            self._thread.join()
+            self._thread.join(seconds)
 
     def cancel(self):
         """Stops at the next frame and waits for that; nothing was written."""
-        self._stop.set()
+        self._watch.cancel()
         self.wait()
         # What is simulated after this is not cancelled.
-        self._stop = threading.Event()
+        self._watch = Watch()
 
     def write(self, name=None):
         """Puts the result into actions. The scene must still be there."""

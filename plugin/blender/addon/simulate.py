@@ -14,9 +14,9 @@ NAVIGATION = {
     "NUMPAD_PERIOD", "TIMER_REPORT", "WINDOW_DEACTIVATE", "INBETWEEN_MOUSEMOVE",
 }  # fmt: skip
 #: Seconds between ticks, and how much of a tick reading may take at least and at most.
-TICK, BUSY, BUSY_MAX = 1 / 40, 0.02, 0.2
+TICK, BUSY, BUSY_MAX = 1 / 50, 0.015, 0.2
 #: Seconds between changes of the words, and between drawings of the panel, which may mean drawing the viewport under it.
-WORDS, PANEL = 0.1, 1.0
+WORDS, PANEL = 0.25, 1.0
 
 
 class SINEW_OT_simulate(bpy.types.Operator):
@@ -72,7 +72,7 @@ class SINEW_OT_simulate(bpy.types.Operator):
             return {"CANCELLED"}
         if event.type != "TIMER":
             return {"PASS_THROUGH"} if event.type in NAVIGATION else {"RUNNING_MODAL"}
-        state.ticks.append(time.perf_counter())
+        state.ticks.append((time.perf_counter(), self._run.stage))
         try:
             return self._tick(context)
         except (ValueError, ReferenceError, KeyError, run.SinewError) as error:
@@ -87,10 +87,11 @@ class SINEW_OT_simulate(bpy.types.Operator):
             self._end(context)
             return {"CANCELLED"}
         if self._reading is not None:
-            # Every frame that is read is drawn. Where drawing is slow, as much time goes into reading.
             now = time.perf_counter()
-            drawing = now - self._left_at if self._left_at else 0.0
-            until = now + min(BUSY_MAX, max(BUSY, drawing))
+            until = now + BUSY
+            if current.capture.is_drawn and self._left_at:
+                # Where drawing is slow, as much time goes into reading.
+                until = now + min(BUSY_MAX, max(BUSY, now - self._left_at))
             while time.perf_counter() < until:
                 if next(self._reading, None) is None:
                     self._reading = None
@@ -179,6 +180,8 @@ class SINEW_OT_check(bpy.types.Operator):
             return {"CANCELLED"}
         warnings = found.warnings + found.report["warnings"]
         state.complain(warnings, found.capture.nodes)
+        state.look_at(found)
+        overlay.refresh(context)
         self.report({"WARNING" if warnings else "INFO"}, f"{len(warnings) or 'no'} warnings")
         return {"FINISHED"}
 

@@ -10,12 +10,22 @@ import bpy
 
 from . import action
 
-SOURCE, MUTED = "sinew_source", "sinew_muted"
+SOURCE, MUTED, RESTED = "sinew_source", "sinew_muted", "sinew_rested"
+#: Channels that a result moves.
+CHANNELS = ("location", "rotation_euler", "rotation_quaternion", "rotation_axis_angle")
 
 
-def remember(fresh, old, muted):
-    """Notes on a new action what was there before: `muted` are pairs of a bone's name (or nothing) and a constraint's."""
+def channels_of(obj, bones):
+    """What an object and some of its bones have in their channels, where no key says it."""
+    holders = {"": obj, **{name: obj.pose.bones[name] for name in bones}}
+    return {name: [list(getattr(holder, c)) for c in CHANNELS] for name, holder in holders.items()}
+
+
+def remember(fresh, old, muted, rested):
+    """Notes on a new action what was there before: `muted` are pairs of a bone's name (or nothing) and a constraint's,
+    `rested` is what `channels_of` gave."""
     again = is_result(old)
+    fresh[RESTED] = old.get(RESTED, "{}") if again else json.dumps(rested)
     fresh[SOURCE] = old[SOURCE] if again else old.name if old is not None else ""
     before = json.loads(old.get(MUTED, "[]")) if again else []
     fresh[MUTED] = json.dumps(before + [list(pair) for pair in muted])
@@ -57,6 +67,11 @@ def _put_back(obj):
     is_layer = any(s.action is not None and s.action.name == result[SOURCE]
                    for track in obj.animation_data.nla_tracks for s in track.strips)  # fmt: skip
     action.assign(obj, None if is_layer else bpy.data.actions.get(result[SOURCE]), handle)
+    # What nothing keyed is where it was, and not where the result has it at this frame.
+    for name, values in json.loads(result.get(RESTED, "{}")).items():
+        holder = obj if not name else obj.pose.bones.get(name) if obj.type == "ARMATURE" else None
+        for channel, value in zip(CHANNELS, values) if holder is not None else ():
+            setattr(holder, channel, value)
     return muted
 
 

@@ -6,10 +6,15 @@ import re
 running = None
 #: Its share and its words, for the panel.
 progress = None
-#: When its timer ticked, in seconds: what the test of the window counts.
+#: When its timer ticked, in seconds, and at which stage: what the test of the window counts.
 ticks = []
 #: The last result, or None.
 result = None
+#: Whether live mode waits for a hand, and what one holds: where that is, and where it is pulled to.
+dragging = False
+held = None
+_looked = _shapes = None
+_is_stale = False
 #: Warnings of the last run or check.
 warnings = []
 
@@ -50,10 +55,36 @@ class Result:
         self.strained = [(n.name, n.owner, [int(f) for f in at]) for n, at in found if len(at)]
 
 
+def look_at(run):
+    """Remembers what was read, for its shapes."""
+    global _looked, _shapes, _is_stale
+    _looked, _shapes, _is_stale = run, None, False
+
+
+def reshape():
+    """Settings changed: shapes are made anew from what was read, when they are asked for."""
+    global _shapes, _is_stale
+    _shapes, _is_stale = None, True
+
+
+def shapes():
+    """The shapes of what was read last, made when they are asked for; None before anything was."""
+    global _shapes, _is_stale
+    if _is_stale and _looked is not None:
+        _is_stale = False
+        _looked.set_up()
+    if _shapes is None and _looked is not None:
+        from .shapes import Shapes
+
+        _shapes = Shapes(_looked)
+    return _shapes
+
+
 def keep(run, writer):
     """Remembers a finished run."""
     global result
     result = Result(run, writer)
+    look_at(run)
     complain(run.warnings, run.capture.nodes)
 
 
@@ -72,8 +103,8 @@ def complain(texts, nodes):
 
 def forget():
     """Another file is opened, or the add-on is switched off."""
-    global running, progress, result, warnings, ticks
+    global running, progress, result, warnings, ticks, dragging, held, _looked, _shapes
     if running is not None:
         running.cancel()
-    running = progress = result = None
-    warnings, ticks = [], []
+    running = progress = result = _looked = _shapes = None
+    warnings, ticks, dragging, held = [], [], False, None

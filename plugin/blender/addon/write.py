@@ -6,7 +6,7 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from . import action, controls, hermite, matrix, rotation, source
+from . import action, controls, hermite, matrix, pressed, rotation, source
 
 SUFFIX = " (Sinew)"
 
@@ -15,7 +15,7 @@ class Writer:
     """Writes one job. Everything is looked up by name: what is gone is named in `warnings`, and left out."""
 
     def __init__(self, capture, job, settings, name=None):
-        self.capture, self.settings = capture, settings
+        self.capture, self.job, self.settings = capture, job, settings
         self.every_frame = settings.keys == "every_frame"
         self.warnings = []
         self.actions = []
@@ -26,12 +26,19 @@ class Writer:
         self.locked = []
         self._name = name
         self._kept = {}
-        by_index = {node.index: node for node in capture.nodes}
-        self.curves = {}
-        for curve in job.curves:
+        #: The channels that are written to.
+        self._open = None
+        self.curves = self._collected()
+
+    def _collected(self):
+        """The job's curves, by whose they are: (object, bone or None), then property."""
+        by_index = {node.index: node for node in self.capture.nodes}
+        found = {}
+        for curve in self.job.curves:
             node = by_index.get(curve.node)
             if node is not None and curve.property in ("translation", "rotation"):
-                self.curves.setdefault((node.owner, node.bone), {})[curve.property] = curve
+                found.setdefault((node.owner, node.bone), {})[curve.property] = curve
+        return found
 
     def write(self):
         """All of it; gives the names of the new actions."""
@@ -44,11 +51,17 @@ class Writer:
                 self.warnings.append(f'"{owner}" is gone; its motion was not written')
                 continue
             self._write_object(obj, bones)
-        for fresh, old, muted in self._fresh.values():
-            source.remember(fresh, old, muted)
+        self._press(self.job)
+        for fresh, old, muted, rested in self._fresh.values():
+            source.remember(fresh, old, muted, rested)
         if self.locked:
             self.warnings.append(f"locked, so left as they were: {', '.join(self.locked)}")
         return self.actions
+
+    def _press(self, job):
+        made, warnings = pressed.write(self.capture, job)
+        self.actions += made
+        self.warnings += warnings
 
     def _write_object(self, obj, bones):
         capture = self.capture
@@ -90,7 +103,7 @@ class Writer:
             node = self.capture.by_source[(obj.name, name)]
             t, q, _, _ = matrix.decompose(solved.basis(name))
             parts = found.get(name, {"both": name})
-            if {"both", "place", "tip"}.intersection(parts):
+            if controls.PLACES.intersection(parts):
                 self._write_location(obj, bone, path, name, (frames, t, None, None), True)
             if {"both", "turn"}.intersection(parts):
                 self._write_rotation(obj, node, bone, path, name, (frames, q, None, None))
@@ -124,7 +137,10 @@ class Writer:
             if old is not None and not source.is_result(old):
                 # Nothing is lost when nobody uses it any more.
                 old.use_fake_user = True
-        self._fresh[obj.name] = (fresh, old, [])
+        bones = [bone for owner, bone in self.curves if owner == obj.name and bone is not None]
+        rested = source.channels_of(obj, [b for b in bones if b in obj.pose.bones] if bones else [])
+        self._fresh[obj.name] = (fresh, old, [], rested)
+        self._open = None
         self.actions.append(fresh.name)
 
     def _copy(self, obj):
@@ -181,6 +197,15 @@ class Writer:
                 followers.update(b.name for b in moved)
         return followers - wanted
 
+    def _put(self, owner, path, index, frames, values, arriving=None, leaving=None, group=""):
+        """One channel's keys."""
+        action.write(self._channels_of(owner), path, index, frames, values, arriving, leaving, group)
+
+    def _channels_of(self, owner):
+        if self._open is None or self._open.owner != owner.name:
+            self._open = action.Channels(owner)
+        return self._open
+
     # Channels --------------------------------------------------------------------------------------------------------
 
     def _channels(self, owner, node, source, path, label):
@@ -190,10 +215,12 @@ class Writer:
             curve = found.get(name)
             if curve is None and not is_bone:
                 continue
-            if is_bone and _is_special(source.bone):
+            if is_bone and is_special(source.bone):
                 keys = self._special_basis(node, source, name)
             else:
                 keys = self._keys(curve, node, name)
+                if keys is None:
+                    continue
                 keys = self._to_basis(keys, node, source, name) if is_bone else keys
             if name == "translation":
                 self._write_location(owner, source, path, label, keys, curve is not None)
@@ -201,7 +228,7 @@ class Writer:
                 self._write_rotation(owner, node, source, path, label, keys)
 
     def _keys(self, curve, node, name):
-        """Frames, values, tangents per frame (or None), relative to what is above."""
+        """Frames, values, tangents per frame (or None), relative to what is above; None to leave them alone."""
         capture = self.capture
         if curve is None:
             values = node.local[0 if name == "translation" else 1]
@@ -214,23 +241,32 @@ class Writer:
 
     def _to_basis(self, keys, node, bone, name):
         """Bones keep their channels relative to how they rest: a constant turn and shift, so keys stay keys."""
-        rest = bone.bone.matrix_local
-        is_root = bone.parent is None
-        if not is_root:
-            rest = bone.parent.bone.matrix_local.inverted() @ rest
-        t, q, _, _ = matrix.decompose(np.array(rest, dtype=float)[None])
-        back = matrix.conjugate(q[0])
-        # The frames of bones' nodes are turned: see matrix.BONE.
-        before, after = matrix.BONE_TURN, matrix.conjugate(matrix.BONE_TURN)
         frames, values, *tangents = keys
+        turn, shift, whole = self._rest(node, bone)
         if name == "translation":
-            whole = back if is_root else matrix.product(back, before)
+            turned = [None if v is None else v @ turn.T for v in tangents]
+            return (frames, values @ turn.T - shift, *turned)
+        turned = [None if v is None else v @ whole.T for v in tangents]
+        return (frames, values @ whole.T, *turned)
+
+    def _rest(self, node, bone):
+        """How a bone's channels come from its node: the turn and the shift of places, and the matrix for quaternions."""
+        key = (node.owner, node.bone)
+        found = self.capture.rests.get(key)
+        if found is None:
+            rest = bone.bone.matrix_local
+            is_root = bone.parent is None
+            if not is_root:
+                rest = bone.parent.bone.matrix_local.inverted() @ rest
+            t, q, _, _ = matrix.decompose(np.array(rest, dtype=float)[None])
+            back = matrix.conjugate(q[0])
+            # The frames of bones' nodes are turned: see matrix.BONE.
+            left = back if is_root else matrix.product(back, matrix.BONE_TURN)
+            turn = rotation.matrices(left[None])[0]
             shift = matrix.rotate(back, t[0])
-            turned = [None if v is None else matrix.rotate(whole, v) for v in tangents]
-            return (frames, matrix.rotate(whole, values) - shift, *turned)
-        left = back if is_root else matrix.product(back, before)
-        turned = [None if v is None else matrix.product(matrix.product(left, v), after) for v in tangents]
-        return (frames, matrix.product(matrix.product(left, values), after), *turned)
+            found = (turn, shift, matrix.between(left, matrix.conjugate(matrix.BONE_TURN)))
+            self.capture.rests[key] = found
+        return found
 
     def _special_basis(self, node, bone, name):
         """Bones that do not take everything over from their parents: Blender itself says what to key, frame by frame."""
@@ -274,16 +310,17 @@ class Writer:
 
     def _write_location(self, owner, source, path, label, keys, simulated):
         frames, values, arriving, leaving = keys
-        if not simulated and np.ptp(values, axis=0).max() < 1e-6 and np.abs(values).max() < 1e-6:
+        if not simulated and np.abs(values).max() < 1e-6:
             return
-        delta = np.array(getattr(source, "delta_location", (0.0, 0.0, 0.0)))
-        values = values - delta
+        delta = getattr(source, "delta_location", None)
+        if delta is not None:
+            values = values - np.array(delta)
         for axis in range(3):
             if source.lock_location[axis]:
                 self.locked.append(f"{label} location {'XYZ'[axis]}")
                 continue
             slopes = (None, None) if arriving is None else (arriving[:, axis], leaving[:, axis])
-            action.write(owner, path + "location", axis, frames, values[:, axis], *slopes, group=label)
+            self._put(owner, path + "location", axis, frames, values[:, axis], *slopes, group=label)
 
     def _write_rotation(self, owner, node, source, path, label, keys):
         frames, values, arriving, leaving = keys
@@ -320,13 +357,13 @@ class Writer:
         for part, axis in enumerate((3, 0, 1, 2)):
             slopes = (None, None) if arriving is None else (arriving[:, axis], leaving[:, axis])
             name = path + "rotation_quaternion"
-            action.write(owner, name, part, frames, values[:, axis], *slopes, group=label)
+            self._put(owner, name, part, frames, values[:, axis], *slopes, group=label)
 
     def _write_axis_angle(self, owner, path, label, keys):
         frames, values = self._every_frame(keys)
         found = rotation.as_axis_angle(values)
         for part in range(4):
-            action.write(owner, path + "rotation_axis_angle", part, frames, found[:, part], group=label)
+            self._put(owner, path + "rotation_axis_angle", part, frames, found[:, part], group=label)
 
     def _write_euler(self, owner, node, source, path, label, keys):
         order = source.rotation_mode
@@ -351,7 +388,7 @@ class Writer:
                 self.locked.append(f"{label} rotation {'XYZ'[axis]}")
                 continue
             slopes = (None, None) if arriving is None else (arriving[:, axis], leaving[:, axis])
-            action.write(owner, path + "rotation_euler", axis, frames, angles[:, axis], *slopes, group=label)
+            self._put(owner, path + "rotation_euler", axis, frames, angles[:, axis], *slopes, group=label)
 
     def _every_frame(self, keys):
         """The rotation at every whole frame that the keys span."""
@@ -368,7 +405,7 @@ class Writer:
         return hermite.evaluate(Curve(0, "rotation", kind, *keys), frames)
 
 
-def _is_special(bone):
+def is_special(bone):
     """Whether a bone's channels are not simply relative to its parent."""
     if bone.parent is None:
         return False

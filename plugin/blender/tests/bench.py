@@ -194,4 +194,5 @@ if __name__ == "__main__":
         traceback.print_exc()
         status = 1
     sys.stdout.flush()
+    FOLDER.cleanup()
     os._exit(status)

@@ -68,6 +68,7 @@ def main():
         tiles = ["montage", *files, "-tile", f"{len(FRAMES)}x2", "-geometry", "+2+2", "-background", "white"]
         subprocess.run([*tiles, "+dither", "-colors", "96", "-strip", ARGUMENTS[1]], check=True)
     sys.stdout.flush()
+    FOLDER.cleanup()
     os._exit(0)
 
 

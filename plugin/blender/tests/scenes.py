@@ -8,6 +8,9 @@ from mathutils import Euler, Matrix, Quaternion, Vector  # noqa: F401  (some for
 
 def empty_file(frames=49):
     """Nothing at all, 24 frames a second."""
+    if bpy.app.version < (4, 5, 0) and bpy.context.scene.rigidbody_world is not None:
+        # Blender frees joints before the bodies that still point to them, and then may crash: see docs/blender.md.
+        bpy.ops.rigidbody.world_remove()
     # Factory settings would switch the add-on off; the factory's start file does not.
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
     scene = bpy.context.scene
@@ -245,6 +248,49 @@ def arm_with_ik(frames=49):
     ik.target, ik.subtarget, ik.chain_count = rig, "goal", 2
     goal = rig.pose.bones["goal"]
     key(goal, "location", {1: (0, 0, 0), 20: (-0.5, 0.3, 0.4), 34: (0.1, -0.4, -0.3), 49: (0, 0, 0)})
+    select(rig)
+    return rig
+
+
+def arm_with_pole(frames=49):
+    """A leg whose foot chases a goal, and whose knee points at a pole; both are keyed."""
+    empty_file(frames)
+    rig = armature("Leg", {
+        "thigh": (None, (0, 0, 1.0), (0, -0.05, 0.5)),
+        "shin": ("thigh", (0, -0.05, 0.5), (0, 0, 0.05)),
+        "goal": (None, (0, 0, 0.05), (0, 0.2, 0.05)),
+        "pole": (None, (0, -1.0, 0.5), (0, -1.2, 0.5)),
+    })  # fmt: skip
+    ik = rig.pose.bones["shin"].constraints.new("IK")
+    ik.target, ik.subtarget, ik.chain_count = rig, "goal", 2
+    ik.pole_target, ik.pole_subtarget, ik.pole_angle = rig, "pole", math.radians(-90)
+    for name in ("goal", "pole"):
+        rig.data.bones[name].use_deform = False
+    key(rig.pose.bones["goal"], "location", {1: (0, 0, 0), 20: (0.1, 0.4, 0.2), 34: (-0.1, 0.3, -0.2), 49: (0, 0.2, 0)})
+    key(rig.pose.bones["pole"], "location", {1: (0, 0, 0), 25: (0.6, 0, 0), 49: (-0.6, 0, 0)})
+    mesh = skin(rig)
+    for name in ("goal", "pole"):
+        mesh.vertex_groups.remove(mesh.vertex_groups[name])
+    select(rig)
+    return rig
+
+
+def aimed(kind, frames=49):
+    """A bone that points at a keyed control, by a constraint of that kind."""
+    empty_file(frames)
+    rig = armature("Aim", {
+        "neck": (None, (0, 0, 0), (0, 0, 0.5)),
+        "eye": (None, (0, 0, 3.0), (0, 0.2, 3.0)),
+    })  # fmt: skip
+    follow = rig.pose.bones["neck"].constraints.new(kind)
+    follow.target, follow.subtarget = rig, "eye"
+    follow.track_axis = "TRACK_Y"
+    if kind == "TRACK_TO":
+        follow.up_axis = "UP_Z"
+    rig.data.bones["eye"].use_deform = False
+    key(rig.pose.bones["eye"], "location", {1: (0, 0, 0), 20: (2, 0, 0), 34: (-1, 0, 1), 49: (0, 0, 0)})
+    mesh = skin(rig)
+    mesh.vertex_groups.remove(mesh.vertex_groups["eye"])
     select(rig)
     return rig
 

@@ -10,6 +10,7 @@ Prints "passed" at the end.
 import os
 import pathlib
 import sys
+import time
 import traceback
 import unittest
 
@@ -18,7 +19,23 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import harness  # noqa: E402  (sets where settings are before Blender reads them)
 import bpy  # noqa: E402
 
-MODULES = ("test_motion", "test_editing")
+#: Seconds.
+SLOW = 3.0
+MODULES = ("test_motion", "test_editing", "test_handled", "test_physics")
+
+
+class Timed(unittest.TextTestResult):
+    """Says which tests take long."""
+
+    def startTest(self, test):
+        self._began = time.perf_counter()
+        super().startTest(test)
+
+    def stopTest(self, test):
+        took = time.perf_counter() - self._began
+        if took > SLOW:
+            self.stream.writeln(f"  {took:.1f} s: {test.id()}")
+        super().stopTest(test)
 
 
 def main():
@@ -26,7 +43,7 @@ def main():
     harness.install()
     wanted = [a for a in harness.ARGUMENTS[3:] if not a.startswith("--")]
     suite = unittest.defaultTestLoader.loadTestsFromNames(wanted or MODULES)
-    done = unittest.TextTestRunner(stream=sys.stdout, verbosity=1).run(suite)
+    done = unittest.TextTestRunner(stream=sys.stdout, verbosity=1, resultclass=Timed).run(suite)
     print("passed" if done.wasSuccessful() else "failed", done.testsRun)
     return 0 if done.wasSuccessful() else 1
 

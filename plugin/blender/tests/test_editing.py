@@ -220,28 +220,6 @@ class Settings(unittest.TestCase):
         bpy.context.scene.sinew.setup_file = path
         self.assertLess(np.abs(simulate().ways[0] - first).max(), 1e-12)
 
-    def test_constraints_of_rigid_bodies_are_joints(self):
-        scenes.chain(3, 20)
-        for i, kind in enumerate(("HINGE", "PISTON", "GENERIC")):
-            bpy.data.objects[f"Joint{i:03}"].rigid_body_constraint.type = kind
-        hinge = bpy.data.objects["Joint000"].rigid_body_constraint
-        hinge.use_limit_ang_z, hinge.limit_ang_z_lower, hinge.limit_ang_z_upper = True, -0.5, 0.5
-        generic = bpy.data.objects["Joint002"].rigid_body_constraint
-        for axis in "xyz":
-            setattr(generic, f"use_limit_lin_{axis}", True)
-            for end in ("lower", "upper"):
-                setattr(generic, f"limit_lin_{axis}_{end}", 0.0)
-        run = run_whole()[0]
-        joints = run.setup["joints"]
-        self.assertEqual([j["kind"] for j in joints], ["pin", "cylindrical", "universal"])
-        # Blender's Z is up there, and Y here.
-        np.testing.assert_allclose(joints[0]["axis"], [0, 1, 0], atol=1e-6)
-        np.testing.assert_allclose(joints[0]["turn_deg"]["limits"], np.degrees([-0.5, 0.5]), rtol=1e-5)
-        generic.use_limit_ang_x = True
-        run = run_whole()[0]
-        self.assertEqual(len(run.setup["joints"]), 2)
-        self.assertTrue(any("Joint002" in w for w in run.warnings))
-
     def test_a_figure_of_a_hundred_units_is_not_a_hundred_metres(self):
         rig = scenes.figure(40)
         rig.scale = (100.0, 100.0, 100.0)

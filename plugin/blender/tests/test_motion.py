@@ -156,6 +156,75 @@ class Controls(unittest.TestCase):
         self.assertLess(worst, 2e-3)
 
 
+    def test_a_pole_leads_the_knee(self):
+        rig = scenes.arm_with_pole()
+        bpy.context.scene.sinew.skeleton, bpy.context.scene.sinew.preset = "controls", "limp"
+        run, result, _ = run_whole()
+        self.assertEqual({bone for _, _, bone in result.places}, {"thigh", "shin"})
+        self.assertFalse(rig.pose.bones["shin"].constraints[0].mute)
+        paths = {path for path, _ in snapshot()["Leg"][1]}
+        self.assertIn('pose.bones["pole"].location', paths)
+
+        def knees():
+            """How far the knee is from where it was simulated, seen from the hip, where the leg is bent."""
+            nodes = {n.bone: run.job.body_nodes.index(n.index) for n in run.capture.nodes if n.bone in ("thigh", "shin")}
+            for frame in range(1, 50):
+                bpy.context.scene.frame_set(frame)
+                wanted = run.job.poses[frame - 1, nodes["shin"], :3] - run.job.poses[frame - 1, nodes["thigh"], :3]
+                shin, thigh = rig.pose.bones["shin"], rig.pose.bones["thigh"]
+                if (shin.tail - thigh.head).length < 0.93:
+                    yield float(np.linalg.norm(np.array(shin.head - thigh.head) - wanted))
+
+        solved = max(knees())
+        curves = addon("action").curves(rig)
+        for axis in range(3):
+            curves.remove(curves.find('pose.bones["pole"].location', index=axis))
+        rig.pose.bones["pole"].location = (0, 0, 0)
+        # The hip moves, too, which no control of this leg does.
+        self.assertLess(solved, 0.02)
+        self.assertGreater(max(knees()), 5 * solved, "without its pole it would point elsewhere")
+
+    def test_what_a_bone_points_at_is_ahead_of_it(self):
+        for kind in ("DAMPED_TRACK", "TRACK_TO"):
+            with self.subTest(kind=kind):
+                rig = scenes.aimed(kind)
+                bpy.context.scene.sinew.skeleton, bpy.context.scene.sinew.preset = "controls", "limp"
+                run, result, _ = run_whole()
+                self.assertFalse(rig.pose.bones["neck"].constraints[0].mute)
+                self.assertGreater(max(b["max_angle_deg"] for b in run.report["bodies"]), 0.5)
+                poses = run.job.poses[:, 0]
+                turn = Matrix(TURN).to_quaternion().inverted()
+                for frame in (12, 26, 40):
+                    bpy.context.scene.frame_set(frame)
+                    x, y, z, w = poses[frame - 1, 3:]
+                    wanted = (Quaternion((w, x, y, z)) @ turn) @ Vector((0, 1, 0))
+                    bone = rig.pose.bones["neck"]
+                    self.assertLess(wanted.angle((bone.tail - bone.head).normalized()), 2e-3)
+
+    def test_limits_leave_a_bone_to_its_control(self):
+        rig = scenes.control_rig()
+        bpy.context.scene.sinew.skeleton, bpy.context.scene.sinew.keys = "controls", "every_frame"
+        limit = rig.pose.bones["wrist"].constraints.new("LIMIT_SCALE")
+        limit.use_min_x, limit.min_x = True, 0.5
+        run, result, _ = run_whole()
+        self.assertFalse(any("no control is solved" in w for w in run.warnings), run.warnings)
+        self.assertLess(shown(result)[0], 2e-5)
+
+    def test_the_child_of_a_bone_is_keyed_relative_to_it(self):
+        rig = scenes.control_rig()
+        bpy.context.scene.sinew.skeleton, bpy.context.scene.sinew.keys = "controls", "every_frame"
+        wrist = rig.pose.bones["wrist"]
+        wrist.constraints.remove(wrist.constraints[0])
+        child = wrist.constraints.new("CHILD_OF")
+        child.target, child.subtarget = rig, "ctrl_upper"
+        child.use_scale_x = child.use_scale_y = child.use_scale_z = False
+        run, result, _ = run_whole()
+        self.assertFalse(child.mute)
+        far, turned = shown(result)
+        self.assertLess(turned, 5e-3)
+        self.assertEqual([w for w in run.warnings if "off what was simulated" in w], [])
+
+
 class Reading(unittest.TestCase):
     """What keys alone move is read from the curves, and is what playing shows."""
 
@@ -185,6 +254,27 @@ class Reading(unittest.TestCase):
         carrier.rotation_mode, carrier.rotation_axis_angle = "AXIS_ANGLE", (0.7, 0.0, 0.6, 0.8)
         scenes.key(carrier, "rotation_axis_angle", {1: (0.7, 0.0, 0.6, 0.8), 40: (2.0, 0.0, 1.0, 0.0)})
         self.assertLess(self.both(), 2e-6)
+
+    def test_a_rig_is_the_same_whether_frames_are_drawn_or_not(self):
+        """Where no script waits for a change of frame, frames are evaluated without telling anybody."""
+        seen = []
+        for handlers in ([], [lambda *_: None]):
+            scenes.arm_with_ik()
+            bpy.context.scene.frame_set(7, subframe=0.25)
+            bpy.app.handlers.frame_change_post.extend(handlers)
+            try:
+                run = addon("run").Run(bpy.context)
+                for _ in run.reading():
+                    pass
+            finally:
+                for handler in handlers:
+                    bpy.app.handlers.frame_change_post.remove(handler)
+            self.assertEqual(run.capture.is_drawn, bool(handlers))
+            scene = bpy.context.scene
+            self.assertEqual((scene.frame_current, scene.frame_subframe), (7, 0.25))
+            seen.append(np.array([node.world for node in run.capture.nodes]))
+        np.testing.assert_array_equal(*seen)
+        self.assertGreater(np.ptp(seen[0], axis=1).max(), 0.1)
 
     def test_deltas_are_taken_off_again(self):
         scenes.props()

@@ -1,9 +1,9 @@
 """The add-on in a real window: clicks, keys and screenshots, on a display of its own.
 
-    python3 window.py ZIP FOLDER [--pictures FOLDER]
+    python3 window.py ZIP FOLDER [--pictures FOLDER] [NAME...]
 
 Blender runs `window_inside.py`, which answers questions; everything that a user does is done with the mouse and the
-keyboard. With --pictures, the screenshots of the documentation are written.
+keyboard. With --pictures, the screenshots of the documentation are written. Names choose some of the runs in `main`.
 """
 
 import contextlib
@@ -103,6 +103,20 @@ class Window:
         time.sleep(0.1)
         self.hand("click", 1)
 
+    def at(self, place):
+        """A place in the viewport, for the mouse."""
+        x, y = self.ask(f"on_screen({tuple(place)})")
+        return round(x), round(HEIGHT - y)
+
+    def pull(self, begin, end, steps=12):
+        """Presses, pulls and stays, without letting go."""
+        self.hand("mousemove", *begin)
+        time.sleep(0.2)
+        self.hand("mousedown", 1)
+        for i in range(1, steps + 1):
+            self.hand("mousemove", *(round(a + (b - a) * i / steps) for a, b in zip(begin, end)))
+            time.sleep(0.05)
+
     def over_viewport(self):
         """Keys go to what the mouse is over."""
         self.hand("mousemove", 400, 600)
@@ -116,7 +130,9 @@ class Window:
         subprocess.run(command, check=True, env=self.environment)
 
     def open_tab(self):
-        """Clicks down the sidebar's tabs until ours draws its panel."""
+        """Clicks down the sidebar's tabs until ours draws its panel, if it does not yet."""
+        if self.ask("drawn() > 0"):
+            return
         x, y, width, height = self.ask("sidebar()")
         for down in range(20, int(height), 25):
             self.click(x + width - 12, HEIGHT - (y + height) + down)
@@ -171,10 +187,15 @@ def short_run(window, pictures):
     print("button, overlay, undo, redo")
 
 
-def coloured(file):
-    """Pixels in the overlay's orange."""
-    command = ["convert", str(file), "-fill", "white", "-fuzz", "12%", "+opaque", "rgb(255,140,26)", "-fill", "black",
-               "-opaque", "rgb(255,140,26)", "-format", "%[fx:w*h*(1-mean)]", "info:"]  # fmt: skip
+def yellow(file):
+    """Pixels in the colour of limits, which is half transparent."""
+    return coloured(file, "rgb(205,167,62)")
+
+
+def coloured(file, colour="rgb(255,140,26)"):
+    """Pixels in a colour: the overlay's orange unless told."""
+    command = ["convert", str(file), "-fill", "white", "-fuzz", "12%", "+opaque", colour, "-fill", "black",
+               "-opaque", colour, "-format", "%[fx:w*h*(1-mean)]", "info:"]  # fmt: skip
     return float(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)
 
 
@@ -210,6 +231,16 @@ def long_run(window, pictures):
     print("another file under a run")
 
 
+def played_run(window, _pictures):
+    """A rig that must be played to be read: the window goes on while it is, and nothing is drawn in between."""
+    window.open_tab()
+    window.press_simulate()
+    window.wait("state.running is None and state.result is not None")
+    rate, longest = window.ask("ticks('read')")
+    print(f"ticks while a rig is played: {rate:.1f} per second, {1000 * longest:.0f} ms at longest")
+    check(window.ask("bpy.context.scene.frame_current") == 1, "the frame is where it was")
+
+
 def live_run(window, pictures):
     """Live: the button, a setting that changes, the timer that follows it, and Discard."""
     window.open_tab()
@@ -221,28 +252,133 @@ def live_run(window, pictures):
     window.ask("setattr(bpy.context.scene.sinew, 'preset', 'limp')")
     window.wait(f"id(state.result) != {first} and not live.session.is_running")
     window.ask("bpy.context.scene.frame_set(30)")
+    window.ask("look((0.0, 0.9, 0.9), 5.0)")
     if pictures:
-        window.ask("look((0.0, 0.9, 0.9), 5.0)")
         window.picture(pictures / "blender-live.png", "1057x640+0+80")
-    print(f"live: {1000 * window.ask('live.session.took'):.0f} ms from the timer to the action")
+    limp = window.ask("live.session.took")
+    window.ask("setattr(bpy.context.scene.sinew, 'preset', 'automatic')")
+    window.wait("live.session.changed_at is None and not live.session.is_running")
+    times = []
+    for i in range(5):
+        first = window.ask("id(state.result)")
+        window.ask(f"weaken('Figure', {0.9 - 0.1 * i})")
+        window.wait(f"id(state.result) != {first} and live.session.changed_at is None and not live.session.is_running")
+        times.append(window.ask("live.session.took"))
+    print(f"live: {1000 * min(times):.0f} ms from a slider to the action, {1000 * limp:.0f} ms for a preset that falls")
+    window.ask("setattr(bpy.context.scene.sinew, 'preset', 'limp')")
+    window.wait("live.session.changed_at is None and not live.session.is_running")
+    drag_run(window, pictures)
     window.press("live.session is None", across=0.75)
     check(window.ask("actions()") == before, "Discard leaves no trace")
+    strain_run(window, pictures)
+    # Another file while a hand pulls.
+    window.press("live.session is not None", across=0.75)
+    window.wait("state.result is not None and not live.session.is_running")
+    window.ask("bpy.ops.sinew.live_drag('INVOKE_DEFAULT') and 0")
+    begin = window.at(window.ask("place_of('Figure', 'head')"))
+    window.pull(begin, (begin[0] + 60, begin[1]))
+    window.wait("pulled()")
+    window.ask("bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True) and 0")
+    window.hand("mouseup", 1)
+    check(window.ask("(live.session is None, state.dragging, state.held)") == [True, False, None], "nothing goes on")
+    check(window.ask("actions()") == [], "nothing of the old file is in the new one")
+
+
+def strain_run(window, pictures):
+    """A figure with little strength: the panel shows where it was not enough."""
+    window.ask("setattr(bpy.context.scene.sinew, 'preset', 'automatic')")
+    window.ask("weaken('Figure', 0.12)")
+    window.press_simulate()
+    window.wait("state.running is None and state.result is not None")
+    strained = window.ask("[len(frames) for _, _, frames in state.result.strained]")
+    print(f"strained: {strained}")
+    if pictures:
+        x, y, width, height = window.ask("sidebar()")
+        window.hand("mousemove", x + width // 2, HEIGHT - y - height // 2)
+        for _ in range(40):
+            window.hand("click", 5)
+        window.picture(pictures / "blender-strain.png", "230x640+828+80")
+        for _ in range(40):
+            window.hand("click", 4)
+    window.over_viewport()
+    window.hand("key", "ctrl+z")
+    time.sleep(1.0)
+
+
+def drag_run(window, pictures):
+    """In live mode: a figure is taken by its head and pulled aside, and what was pulled is recorded."""
+    window.ask("bpy.context.scene.frame_set(5)")
+    window.ask("bpy.ops.sinew.live_drag('INVOKE_DEFAULT') and 0")
+    window.wait("state.dragging")
+    before = window.ask("place_of('Figure', 'head')")
+    begin = window.at(before)
+    end = (begin[0] + 170, begin[1] - 30)
+    window.pull(begin, end)
+    window.wait("pulled()")
+    window.wait("bpy.context.scene.frame_current > 26")
+    if pictures:
+        window.picture(pictures / "blender-drag.png", "1057x640+0+80")
+    window.hand("mouseup", 1)
+    window.wait("state.held is None")
+    window.hand("key", "Escape")
+    window.wait("not state.dragging")
+    frame = window.ask("bpy.context.scene.frame_current")
+    after = window.at(window.ask("place_of('Figure', 'head')"))
+    check(after[0] - begin[0] > 60, f"the head went after the hand: {begin} to {after} at frame {frame}")
+    check(window.ask("type(live.session.run.job).__name__") == "Recording", "what was pulled is recorded")
+    print(f"dragged to frame {frame}")
+
+
+def gizmo_run(window, pictures):
+    """Shapes are drawn, and a handle of one is pulled with the mouse; the limits of a joint have dials."""
+    window.ask("bpy.context.scene.frame_set(1)")
+    window.ask("setattr(bpy.context.scene.sinew, 'show_paths', False)")
+    window.ask("look((0.0, 0.0, 0.6), 6.0)")
+    window.ask("setattr(bpy.context.object.sinew, 'shape', 'box')")
+    window.ask("bpy.ops.sinew.check() and 0")
+    window.ask("setattr(bpy.context.scene.sinew, 'show_shapes', True)")
+    time.sleep(1.0)
+    half = window.ask("gizmos.half(bpy.context, 'size', 2)")
+    centre = window.ask("tuple(bpy.context.object.matrix_world.translation)")
+    begin = window.at((centre[0], centre[1], centre[2] + half))
+    end = window.at((centre[0], centre[1], centre[2] + half + 0.8))
+    window.pull(begin, end)
+    if pictures:
+        window.picture(pictures / "blender-shape.png", "1057x640+0+80")
+    window.hand("mouseup", 1)
+    window.wait("bpy.context.object.sinew.is_property_set('size')")
+    size = window.ask("tuple(bpy.context.object.sinew.size)")
+    check(size[2] > 2 * half + 0.4, f"the box is higher, as the handle was pulled: {size}, {half}")
+    check(abs(size[0] - 0.4) < 1e-3, f"and as wide as before: {size}")
+    print(f"handle of a shape: {2 * half:.2f} to {size[2]:.2f}")
+    window.ask("hinge()")
+    time.sleep(1.5)
+    window.over_viewport()
+    shot = window.folder / "joint.png"
+    window.picture(pictures / "blender-joint.png" if pictures else shot, "1057x640+0+80")
+    check(yellow(pictures / "blender-joint.png" if pictures else shot) > 100, "the limits of a joint are drawn")
+    print("limits of a joint")
 
 
 def main():
     archive, folder = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
     pictures = pathlib.Path(sys.argv[4]).resolve() if sys.argv[3:4] == ["--pictures"] else None
+    wanted = sys.argv[5 if pictures else 3 :]
     runs = [
-        ("short", "falling()", short_run),
+        ("short", "falling()", short_run, gizmo_run),
         ("long", "chain(60, 2500)", long_run),
-        ("live", "figure(60)", live_run),
+        ("played", "figure(2000)", played_run),
+        ("live", "figure(100)", live_run),
     ]
-    for name, scene, drive in runs:
+    for name, scene, *drives in runs:
+        if wanted and name not in wanted:
+            continue
         place = folder / name
         place.mkdir(parents=True, exist_ok=True)
         window = Window(archive, place, scene)
         try:
-            drive(window, pictures)
+            for drive in drives:
+                drive(window, pictures)
         except BaseException:
             with contextlib.suppress(Exception):
                 window.picture(folder / "failed.png")

@@ -13,7 +13,7 @@ FOLDER = pathlib.Path(FOLDER)
 
 bpy.ops.preferences.addon_install(filepath=ARCHIVE, overwrite=True)
 addon_utils.enable("sinew_blender")
-from sinew_blender import live, overlay, panel, simulate, state  # noqa: E402, F401  (some are asked for)
+from sinew_blender import gizmos, live, overlay, panel, record, simulate, state  # noqa: E402, F401  (some are asked for)
 
 COUNTS = {"drawn": 0, "pressed": 0}
 
@@ -69,9 +69,54 @@ def look(place, distance):
     return tuple(view.view_location), view.view_distance
 
 
-def ticks():
-    """Ticks per second of the last run, and the longest time between two."""
-    gaps = [b - a for a, b in zip(state.ticks, state.ticks[1:])]
+def on_screen(place):
+    """A place in the viewport in pixels of the window, from its lower left corner."""
+    from bpy_extras import view3d_utils
+
+    window = bpy.context.window_manager.windows[0]
+    area = next(a for a in window.screen.areas if a.type == "VIEW_3D")
+    region = next(r for r in area.regions if r.type == "WINDOW")
+    x, y = view3d_utils.location_3d_to_region_2d(region, area.spaces[0].region_3d, place)
+    return region.x + x, region.y + y
+
+
+def place_of(obj, bone):
+    """Where the middle of a bone is, as it is shown."""
+    depsgraph = bpy.context.evaluated_depsgraph_get()
+    found = bpy.data.objects[obj].evaluated_get(depsgraph)
+    bone = found.pose.bones[bone]
+    return tuple(found.matrix_world @ ((bone.head + bone.tail) / 2))
+
+
+def pulled():
+    """Whether a hand holds on to something, or did: a slow machine may come to the last frame meanwhile."""
+    return state.held is not None or isinstance(live.session.run.job, record.Recording)
+
+
+def weaken(rig, strength):
+    """Gives all bones of a rig a share of their strength."""
+    for bone in bpy.data.objects[rig].pose.bones:
+        bone.sinew.strength = strength
+
+
+def hinge():
+    """A hinge with limits between the bat and the ball, selected."""
+    empty = bpy.data.objects.new("Hinge", None)
+    bpy.context.scene.collection.objects.link(empty)
+    empty.location = (-0.5, 0.0, 1.0)
+    for obj in bpy.context.view_layer.objects:
+        obj.select_set(obj == empty)
+    bpy.context.view_layer.objects.active = empty
+    bpy.ops.rigidbody.constraint_add(type="HINGE")
+    joint = empty.rigid_body_constraint
+    joint.object1, joint.object2 = bpy.data.objects["Bat"], bpy.data.objects["Ball"]
+    joint.use_limit_ang_z, joint.limit_ang_z_lower, joint.limit_ang_z_upper = True, -0.6, 1.2
+
+
+def ticks(stage=None):
+    """Ticks per second of the last run or of one stage of it, and the longest time between two."""
+    times = [at for at, its in state.ticks if stage in (None, its)]
+    gaps = [b - a for a, b in zip(times, times[1:])]
     return len(gaps) / sum(gaps), max(gaps)
 
 

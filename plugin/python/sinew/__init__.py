@@ -35,11 +35,11 @@ import ctypes
 
 from . import error
 from .bake import Baked, Report, bake, batch
-from .callbacks import Progress
+from .callbacks import Progress, Watch
 from .contact import Contact, Strike
 from .curve import Curve
 from .error import BadInput, BadSetup, Cancelled, FileError, HandleError, SinewError
-from .job import Job
+from .job import Deformation, Job
 from .library import abi_version, version
 from .scene import Scene
 from .session import Drag, Session
@@ -52,6 +52,7 @@ __all__ = [
     "Cancelled",
     "Contact",
     "Curve",
+    "Deformation",
     "Drag",
     "FileError",
     "HandleError",
@@ -63,6 +64,7 @@ __all__ = [
     "Setup",
     "SinewError",
     "Strike",
+    "Watch",
     "abi",
     "abi_version",
     "bake",

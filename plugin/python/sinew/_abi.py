@@ -29,6 +29,8 @@ WEIGHTS = 3
 STEP = 0
 LINEAR = 1
 CUBIC = 2
+PHYSICS_KHR = 0
+PHYSICS_OMI = 1
 STATUS_DONE = 0
 STATUS_FELL_SHORT = 1
 PRESET_NONE = 0
@@ -84,6 +86,17 @@ TOO_SMALL = 10
 BAD_HANDLE = 11
 BUSY = 12
 NOT_SUPPORTED = 13
+
+
+class watch(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("cancel", c_uint32),
+        ("stage", c_int32),
+        ("reserved", c_uint32),
+        ("done", c_uint64),
+        ("of", c_uint64),
+    ]
 
 
 class progress(ctypes.Structure):
@@ -260,7 +273,17 @@ class strike(ctypes.Structure):
     ]
 
 
-STRUCTS: Dict[str, Any] = {"sinew_progress": progress, "sinew_callbacks": callbacks, "sinew_open_options": open_options, "sinew_scene_options": scene_options, "sinew_curve": curve, "sinew_curve_info": curve_info, "sinew_job_options": job_options, "sinew_bake_request": bake_request, "sinew_grip": grip, "sinew_solver": solver, "sinew_contact": contact, "sinew_strike": strike}
+class deformation_info(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", c_uint32),
+        ("node", c_uint32),
+        ("target_count", c_uint32),
+        ("vertex_count", c_uint32),
+        ("key_count", c_size_t),
+    ]
+
+
+STRUCTS: Dict[str, Any] = {"sinew_watch": watch, "sinew_progress": progress, "sinew_callbacks": callbacks, "sinew_open_options": open_options, "sinew_scene_options": scene_options, "sinew_curve": curve, "sinew_curve_info": curve_info, "sinew_job_options": job_options, "sinew_bake_request": bake_request, "sinew_grip": grip, "sinew_solver": solver, "sinew_contact": contact, "sinew_strike": strike, "sinew_deformation_info": deformation_info}
 
 FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "sinew_last_error": (c_size_t, [c_char_p, c_size_t]),
@@ -268,6 +291,8 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "sinew_abi_version": (c_uint32, []),
     "sinew_abi_check": (c_int32, [c_uint32]),
     "sinew_version": (c_size_t, [c_char_p, c_size_t]),
+    "sinew_watch_init": (c_int32, [POINTER(watch), c_size_t]),
+    "sinew_watch_progress": (c_int32, [c_void_p, POINTER(progress)]),
     "sinew_callbacks_init": (c_int32, [POINTER(callbacks), c_size_t]),
     "sinew_open_options_init": (c_int32, [POINTER(open_options), c_size_t]),
     "sinew_scene_open": (c_int32, [c_char_p, c_size_t, POINTER(open_options), POINTER(c_void_p)]),
@@ -278,6 +303,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "sinew_scene_warnings": (c_int32, [c_void_p, c_char_p, c_size_t, POINTER(c_size_t)]),
     "sinew_scene_add_job": (c_int32, [c_void_p, c_void_p, c_char_p, c_size_t, c_int32, POINTER(c_uint32)]),
     "sinew_scene_save": (c_int32, [c_void_p, c_char_p, c_size_t]),
+    "sinew_scene_save_physics": (c_int32, [c_void_p, c_void_p, c_int32, c_char_p, c_size_t, POINTER(callbacks)]),
     "sinew_scene_options_init": (c_int32, [POINTER(scene_options), c_size_t]),
     "sinew_scene_create": (c_int32, [c_char_p, c_size_t, POINTER(scene_options), POINTER(c_void_p)]),
     "sinew_scene_set_frame_rate": (c_int32, [c_void_p, c_double]),
@@ -313,6 +339,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "sinew_setup_set_text": (c_int32, [c_void_p, c_char_p, c_size_t, c_char_p, c_size_t]),
     "sinew_setup_set_json": (c_int32, [c_void_p, c_char_p, c_size_t, c_char_p, c_size_t]),
     "sinew_setup_remove": (c_int32, [c_void_p, c_char_p, c_size_t]),
+    "sinew_setup_use_preset": (c_int32, [c_void_p, c_int32]),
     "sinew_setup_get_json": (c_int32, [c_void_p, c_char_p, c_size_t, c_char_p, c_size_t, POINTER(c_size_t)]),
     "sinew_job_options_init": (c_int32, [POINTER(job_options), c_size_t]),
     "sinew_job_run": (c_int32, [c_void_p, c_void_p, POINTER(job_options), POINTER(callbacks), POINTER(c_void_p)]),
@@ -363,4 +390,8 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "sinew_job_contact_info": (c_int32, [c_void_p, c_size_t, c_uint32, POINTER(contact)]),
     "sinew_job_strike_count": (c_int32, [c_void_p, POINTER(c_uint32)]),
     "sinew_job_strike_info": (c_int32, [c_void_p, c_uint32, POINTER(strike)]),
+    "sinew_session_outline": (c_int32, [c_void_p, c_uint32, POINTER(c_double), c_size_t, POINTER(c_size_t)]),
+    "sinew_job_deformation_count": (c_int32, [c_void_p, POINTER(c_uint32)]),
+    "sinew_job_deformation_info": (c_int32, [c_void_p, c_uint32, POINTER(deformation_info)]),
+    "sinew_job_deformation_read": (c_int32, [c_void_p, c_uint32, POINTER(c_double), c_size_t, POINTER(c_double), c_size_t, POINTER(c_double), c_size_t]),
 }

@@ -57,7 +57,7 @@ def numbers32(count: int) -> Any:
 def view(memory: Any, *shape: int) -> Any:
     """What the library wrote, without a copy: a numpy array of that shape, or a memory view."""
     if numpy is not None:
-        return numpy.frombuffer(memory, dtype=numpy.dtype(memory._type_)).reshape(shape)
+        return numpy.frombuffer(memory, dtype=_DTYPES[memory._type_._type_]).reshape(shape)
     flat = memoryview(memory).cast("B")
     if 0 in shape:  # A view of several dimensions cannot be empty.
         return flat.cast(memory._type_._type_)

@@ -38,24 +38,56 @@ OnProgress = Callable[[Progress], Any]
 OnWarning = Callable[[str], Any]
 
 
+class Watch:
+    """How far a call on another thread is, and a way to cancel it, without Python's lock: nothing has to wait for it.
+
+    >>> watch = Watch()
+    >>> watch.progress
+    Progress(stage='open', done=0, of=0)
+    """
+
+    def __init__(self) -> None:
+        self.struct = _abi.watch(struct_size=ctypes.sizeof(_abi.watch))
+
+    @property
+    def progress(self) -> Progress:
+        """As of the last step."""
+        return Progress(_stage(self.struct.stage), self.struct.done, self.struct.of)
+
+    def cancel(self) -> None:
+        """At the next step; the call raises `Cancelled` on its thread."""
+        self.struct.cancel = 1
+
+
+def _stage(number: int) -> str:
+    return STAGES[number] if 0 <= number < len(STAGES) else str(number)
+
+
 class Callbacks:
     """Keeps Python functions alive while the library calls them, and what they raised."""
 
-    def __init__(self, progress: Optional[OnProgress], warning: Optional[OnWarning]) -> None:
+    def __init__(
+        self, progress: Optional[OnProgress], warning: Optional[OnWarning], watch: Optional[Watch] = None
+    ) -> None:
         self.raised: Optional[BaseException] = None
         self._progress, self._warning = progress, warning
         self.struct = _abi.callbacks(struct_size=ctypes.sizeof(_abi.callbacks))
+        if progress is not None and watch is not None:
+            raise ValueError("give either progress or watch")
         if progress is not None:
             self.struct.progress = _abi.progress_fn(self._on_progress)
+        self._watch = watch
+        if watch is not None:
+            self.struct.progress = ctypes.cast(library.load().sinew_watch_progress, _abi.progress_fn)
+            self.struct.user = ctypes.addressof(watch.struct)
         if warning is not None:
             self.struct.log = _abi.log_fn(self._on_log)
 
     def _on_progress(self, _user: Any, at: Any) -> int:
         state = at.contents
-        stage = STAGES[state.stage] if 0 <= state.stage < len(STAGES) else str(state.stage)
         try:
             assert self._progress is not None
-            return int(self._progress(Progress(stage, state.done, state.of)) is False)
+            return int(self._progress(Progress(_stage(state.stage), state.done, state.of)) is False)
         except BaseException as error:  # Ctrl+C, too: nothing may cross the library.
             self.raised = error
             return 1

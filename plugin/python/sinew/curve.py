@@ -42,18 +42,15 @@ def read(noun: str, *place: Any) -> Curve:
     library.call(f"{noun}_info", *place, ctypes.byref(info))
     keys, width = info.key_count, info.width
     times = arrays.doubles(keys)
-    numbers = [arrays.doubles(keys * width) for _ in range(3)]
-    library.call(f"{noun}_read", *place, keys, times, *numbers)
-    values, arriving, leaving = (arrays.view(n, keys, width) for n in numbers)
-    is_cubic = info.interpolation == _abi.CUBIC
+    # Only cubic ones have tangents.
+    numbers = [arrays.doubles(keys * width) for _ in range(3 if info.interpolation == _abi.CUBIC else 1)]
+    library.call(f"{noun}_read", *place, keys, times, *numbers, *[None] * (3 - len(numbers)))
     return Curve(
         info.node,
         PROPERTIES[info.property],
         INTERPOLATIONS[info.interpolation],
         arrays.view(times, keys),
-        values,
-        arriving if is_cubic else None,
-        leaving if is_cubic else None,
+        *(arrays.view(n, keys, width) for n in numbers),
     )
 
 

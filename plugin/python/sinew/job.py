@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import ctypes
 import json
-from typing import Any, Dict, List, Optional, Sequence
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence
 
 from . import _abi, arrays, contact, curve as curves, library
-from .callbacks import Callbacks, OnProgress, OnWarning
+from .callbacks import Callbacks, OnProgress, OnWarning, Watch
 from .contact import Contact, Strike
 from .curve import Curve, number_of
 from .handle import Handle
 from .scene import Scene
-from .setup import Setup
+from .setup import PRESETS, Setup
 
-PRESETS = ("none", "subtle", "reactive", "limp", "ragdoll")
 LAYERS = ("none", "full", "additive", "both")
 STATUSES = ("done", "fell_short")
 
@@ -48,6 +47,18 @@ def set_text(struct: Any, field: str, text: Optional[str]) -> None:
         data, length = library.utf8(text)
         setattr(struct, field, data)
         setattr(struct, field + "_length", length)
+
+
+class Deformation(NamedTuple):
+    """Shapes that are added to a mesh: displacements in its own axes, and their weights over time."""
+
+    node: int
+    #: Targets x vertices x 3, scene units of the mesh.
+    targets: Any
+    #: Seconds.
+    times: Any
+    #: Keys x targets, straight in between.
+    weights: Any
 
 
 class Job(Handle):
@@ -85,10 +96,12 @@ class Job(Handle):
         hold_frame: Optional[float] = None,
         progress: Optional[OnProgress] = None,
         warning: Optional[OnWarning] = None,
+        watch: Optional[Watch] = None,
     ) -> Job:
         """Simulates and bakes. `setup` None makes one from the keys; the other options win over the set-up.
 
-        Python's other threads go on meanwhile. `progress` that returns False raises `Cancelled`.
+        Python's other threads go on meanwhile. `progress` that returns False raises `Cancelled`; `watch` instead is for
+        other threads to look at and to cancel with.
         """
         options = _abi.job_options(struct_size=ctypes.sizeof(_abi.job_options))
         fill(
@@ -99,7 +112,7 @@ class Job(Handle):
                 layer=layer, every=every, hold_frame=hold_frame,
             ),
         )  # fmt: skip
-        told = Callbacks(progress, warning)
+        told = Callbacks(progress, warning, watch)
         return cls(told.run("sinew_job_run", scene, setup, ctypes.byref(options)))
 
     @property
@@ -153,6 +166,29 @@ class Job(Handle):
         flags = arrays.numbers32(frames * bodies)
         library.call("sinew_job_saturated", self, flags, len(flags))
         return arrays.view(flags, frames, bodies)
+
+    @property
+    def deformations(self) -> List[Deformation]:
+        """How soft skins are pressed in: shapes of meshes, and how much of each at which time."""
+        count = library.number("sinew_job_deformation_count", ctypes.c_uint32, self)
+        return [self._deformation(index) for index in range(count)]
+
+    def _deformation(self, index: int) -> Deformation:
+        info = _abi.deformation_info(struct_size=ctypes.sizeof(_abi.deformation_info))
+        library.call("sinew_job_deformation_info", self, index, ctypes.byref(info))
+        shape = (info.target_count, info.vertex_count, 3)
+        targets = arrays.doubles(shape[0] * shape[1] * 3)
+        times = arrays.doubles(info.key_count)
+        weights = arrays.doubles(info.key_count * info.target_count)
+        places = [part for numbers in (targets, times, weights) for part in (numbers, len(numbers))]
+        library.call("sinew_job_deformation_read", self, index, *places)
+        keys = info.key_count
+        return Deformation(
+            info.node,
+            arrays.view(targets, *shape),
+            arrays.view(times, keys),
+            arrays.view(weights, keys, info.target_count),
+        )
 
     def contacts(self, frame: int) -> List[Contact]:
         """Points at which something bears on something else, at a frame counted from the first."""

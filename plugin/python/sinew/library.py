@@ -108,7 +108,7 @@ def version() -> str:
 def abi_version() -> tuple[int, int]:
     """Major and minor version of the library's interface.
 
-    >>> abi_version() >= (1, 4)
+    >>> abi_version() >= (1, 5)
     True
     """
     number_ = load().sinew_abi_version()

@@ -7,12 +7,15 @@ import os
 from typing import TYPE_CHECKING, Any, List, Optional, Sequence, Union
 
 from . import _abi, arrays, curve as curves, library
-from .curve import Curve
+from .callbacks import Callbacks
+from .curve import Curve, number_of
 from .handle import Handle, made
 
 if TYPE_CHECKING:
     from .job import Job
+    from .setup import Setup
 
+EXTENSIONS = ("khr", "omi")
 Path = Union[str, "os.PathLike[str]"]
 
 
@@ -216,5 +219,17 @@ class Scene(Handle):
         return int(library.number("sinew_scene_add_job", ctypes.c_uint32, self, job, name_, length, int(replace)))
 
     def save(self, path: Path) -> None:
-        """Saves to a `.gltf` or `.glb` file, whole or not at all."""
+        """Saves to a `.gltf`, `.glb`, `.usda`, `.usdc`, `.usd` or `.usdz` file, whole or not at all."""
         library.call("sinew_scene_save", self, *library.utf8(os.fspath(path)))
+
+    def save_physics(self, path: Path, setup: Setup, extensions: str = "khr") -> List[str]:
+        """The same with a set-up in the file as its physics: UsdPhysics, or in glTF the extensions of `khr` or `omi`.
+
+        Gives what the format cannot express.
+        """
+        warnings: List[str] = []
+        told = Callbacks(None, warnings.append)
+        family = number_of(EXTENSIONS, extensions, "family of extensions")
+        place = library.utf8(os.fspath(path))
+        library.call("sinew_scene_save_physics", self, setup, family, *place, ctypes.byref(told.struct))
+        return warnings

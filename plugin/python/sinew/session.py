@@ -122,6 +122,14 @@ class Session(Handle):
         """What began to touch in the frame that led to now."""
         return contact.strikes("sinew_session", self)
 
+    def outline(self, node: int) -> Any:
+        """Lines that show what a node touches with, in the world as it is now: lines x 2 ends x 3."""
+        length = ctypes.c_size_t()
+        library.call("sinew_session_outline", self, node, None, 0, ctypes.byref(length))
+        lines = arrays.doubles(length.value)
+        library.call("sinew_session_outline", self, node, lines, len(lines), None)
+        return arrays.view(lines, length.value // 6, 2, 3)
+
     def drag(
         self,
         body: int,

@@ -12,6 +12,9 @@ from .handle import Handle, made
 from .scene import Path, Scene
 
 
+PRESETS = ("none", "subtle", "reactive", "limp", "ragdoll")
+
+
 class Setup(Handle):
     """The animator's physics, edited by place: `bodies/Ball/actuator/alpha` (a slash in a name is written `~1`).
 
@@ -73,6 +76,17 @@ class Setup(Handle):
         interpolation = number_of(INTERPOLATIONS, between, "way between keys")
         library.call("sinew_setup_set_keys", self, *library.utf8(place), interpolation, seconds, numbers, count)
         del kept, kept_numbers
+
+    def use_preset(self, preset: str) -> None:
+        """Makes every body chase its keys as a preset has it, as a job with that preset does.
+
+        >>> setup = Setup()
+        >>> setup.add_body("Ball")
+        >>> setup.use_preset("limp")
+        >>> setup["bodies/Ball/actuator/preset"]
+        'limp'
+        """
+        library.call("sinew_setup_use_preset", self, number_of(PRESETS, preset, "preset"))
 
     def __setitem__(self, place: str, value: Any) -> None:
         """Sets a number, numbers, a word, or anything that JSON has."""

@@ -21,7 +21,7 @@ pub use bake_file::{BakeRequest, bake_file, default_output};
 pub use clip_names::ClipNames;
 pub use error::JobError;
 pub use inspect::{Inspection, inspect};
-pub use physics_file::{PhysicsReport, PhysicsRequest, physics_file};
+pub use physics_file::{PhysicsReport, PhysicsRequest, physics_file, save_physics};
 pub use progress::{Progress, Stage};
 pub use report::{JointReport, LoopReport, Report, Status, Timings};
 pub use run::{Outcome, simulate};

@@ -6,8 +6,8 @@ use crate::document::Document;
 use crate::gltf::{PhysicsDialect, ReadOptions};
 use crate::usd::{self, Destination};
 use serde::Serialize;
-use sinew_core::setup::SetupError;
-use std::path::PathBuf;
+use sinew_core::setup::{Setup, SetupError};
+use std::path::{Path, PathBuf};
 
 /// What to write into which file, and how.
 #[derive(Clone, Debug)]
@@ -49,6 +49,33 @@ pub struct PhysicsReport {
     pub warnings: Vec<String>,
 }
 
+fn simulated(setup: &Setup) -> usize {
+    setup.bodies.iter().filter(|b| b.behaviour.simulated()).count()
+}
+
+/// Saves a document with a set-up in it as its physics; the ending of the name says the format. `setup_name` is what
+/// messages call the set-up. Returns what is worth knowing, and what could not be expressed.
+pub fn save_physics(
+    document: &Document,
+    setup: &Setup,
+    setup_name: &str,
+    dialect: PhysicsDialect,
+    output: &Path,
+) -> Result<Vec<String>, JobError> {
+    let bad = |error: SetupError| JobError::Setup { file: setup_name.to_string(), error };
+    if simulated(setup) == 0 {
+        let why = "nothing is simulated, so there is no physics to write; name a guided or free body";
+        return Err(bad(SetupError::new("bodies", why)));
+    }
+    if document.is_foreign(output) {
+        return Ok(document.convert(output, None, Some(setup))?);
+    }
+    let mut document = document.clone();
+    let mut warnings = document.set_physics(setup, dialect).map_err(bad)?;
+    warnings.extend(document.save(output, Destination::Layer, None)?);
+    Ok(warnings)
+}
+
 /// Opens, writes the set-up into the scene, and saves. On any error nothing is written.
 pub fn physics_file(request: &PhysicsRequest) -> Result<PhysicsReport, JobError> {
     let output = &request.output;
@@ -57,23 +84,12 @@ pub fn physics_file(request: &PhysicsRequest) -> Result<PhysicsReport, JobError>
         return Err(JobError::Use(format!("{output} is the scene itself; give another name with --into")));
     }
     check_output(output)?;
-    let mut document = Document::open(&request.scene, &request.read)?;
+    let document = Document::open(&request.scene, &request.read)?;
     let LoadedSetup { setup, name, warnings: of_setup } =
         load_setup(&request.scene, &document, &request.setup, request.clip.as_deref())?;
-    let bad = |error: SetupError| JobError::Setup { file: name.clone(), error };
-    let bodies = setup.bodies.iter().filter(|b| b.behaviour.simulated()).count();
-    if bodies == 0 {
-        let why = "nothing is simulated, so there is no physics to write; name a guided or free body";
-        return Err(bad(SetupError::new("bodies", why)));
-    }
     let mut warnings = document.warnings().to_vec();
     warnings.extend(of_setup);
-    if document.is_foreign(output) {
-        warnings.extend(document.convert(output, None, Some(&setup))?);
-    } else {
-        warnings.extend(document.set_physics(&setup, request.dialect).map_err(bad)?);
-        warnings.extend(document.save(output, Destination::Layer, None)?);
-    }
+    warnings.extend(save_physics(&document, &setup, &name, request.dialect, output)?);
     Ok(PhysicsReport {
         status: Status::Done,
         version: env!("CARGO_PKG_VERSION"),
@@ -81,7 +97,7 @@ pub fn physics_file(request: &PhysicsRequest) -> Result<PhysicsReport, JobError>
         setup: name.clone(),
         output: output.display().to_string(),
         physics: if usd::is_usd(output) { "UsdPhysics" } else { request.dialect.extension() },
-        bodies,
+        bodies: simulated(&setup),
         joints: setup.joints.len(),
         warnings,
     })
