@@ -268,7 +268,8 @@ class Live(unittest.TestCase):
         self.assertIsNone(live.session)
 
     def test_a_slider_that_moves_on_gives_up_what_runs(self):
-        scenes.chain(60, 250)
+        # Long enough not to be done in an instant.
+        scenes.chain(100, 1000)
         bpy.ops.sinew.live()
         live, state = addon("live"), addon("state")
         first = state.result

@@ -70,6 +70,12 @@ impl Document {
         if !facts.bodies.iter().any(|b| !b.is_kinematic) && !lists {
             return Ok(None);
         }
+        let physics = self.physics_said(facts, clip)?;
+        Ok(Some(physics).filter(|p| lists || !p.setup.bodies.is_empty()))
+    }
+
+    /// The set-up that facts make, be there bodies or not.
+    pub(super) fn physics_said(&self, facts: &Facts, clip: Option<&str>) -> Result<Physics, SetupError> {
         let scene = &self.scene;
         let mut setup = setup::automatic(scene, clip)?;
         setup.bodies.clear();
@@ -94,9 +100,6 @@ impl Document {
         let mut maker = Maker { document: self, facts, reader, keyed, start };
         maker.world(&mut setup);
         maker.bodies(&mut setup);
-        if setup.bodies.is_empty() && !lists {
-            return Ok(None);
-        }
         maker.contacts(&mut setup);
         setup.joints = maker.joints();
         for (what, path) in &facts.notes {
@@ -104,7 +107,7 @@ impl Document {
         }
         let warnings = maker.reader.notes.finish();
         let setup = patch::apply(self, facts, setup)?;
-        Ok(Some(Physics { setup, warnings }))
+        Ok(Physics { setup, warnings })
     }
 }
 

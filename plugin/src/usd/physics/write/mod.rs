@@ -61,11 +61,7 @@ impl Document {
         let mut facts = read.physics.clone();
         facts.forget();
         let place = |e: sinew_core::setup::SetupError| Error::input(e.to_string());
-        let said = read
-            .physics_of(&facts, setup.clip.as_deref())
-            .map_err(place)?
-            .map(|p| p.setup)
-            .unwrap_or_default();
+        let said = read.physics_said(&facts, setup.clip.as_deref()).map_err(place)?.setup;
         edits.append(own);
         self.namespace(setup, &said, &scene, &body_paths, &joint_paths, edits);
         Ok(warnings)
