@@ -15,25 +15,29 @@ fn energy(solid: &Solid, s: &SolidState) -> f64 {
     0.5 * (solid.mass * s.velocity.length_squared() + s.momentum.dot(spin))
 }
 
-/// Has the bodies of a cluster end a step no faster than they began it, but for what gravity did.
+/// Has the bodies of a cluster end a step no faster, all together, than they began it, but for what gravity did. Those that
+/// gained lose, by what they gained: others go on as they were.
 pub fn calm(rig: &Rig, state: &mut State, lane: &Lane, cluster: &Cluster<'_>) {
-    let (mut before, mut after) = (0.0, 0.0);
-    let moves = |s: &SolidState| !s.fixed();
-    for &i in cluster.solids {
+    // Energy before, with what falling adds, and after.
+    let of = |state: &State, i: u32| {
         let (solid, was, is) = (&rig.solids[i as usize], &lane.before[i as usize], &state.solids[i as usize]);
-        if moves(is) {
-            let fallen = rig.world.gravity.dot(is.position - was.position) * solid.mass;
-            before += energy(solid, was) + fallen.max(0.0);
-            after += energy(solid, is);
-        }
+        let fallen = rig.world.gravity.dot(is.position - was.position) * solid.mass;
+        (energy(solid, was) + fallen.max(0.0), energy(solid, is))
+    };
+    let (mut excess, mut gains) = (0.0, 0.0);
+    for &i in cluster.solids.iter().filter(|i| !state.solids[**i as usize].fixed()) {
+        let (before, after) = of(state, i);
+        excess += after - before;
+        gains += (after - before).max(0.0);
     }
-    if after <= before {
+    if excess.is_nan() || excess <= 0.0 {
         return;
     }
-    let share = (before / after).sqrt();
-    for &i in cluster.solids {
-        let s = &mut state.solids[i as usize];
-        if moves(s) {
+    for &i in cluster.solids.iter().filter(|i| !lane.before[**i as usize].fixed()) {
+        let (before, after) = of(state, i);
+        if after > before {
+            let share = (1.0 - excess / gains * (after - before) / after).max(0.0).sqrt();
+            let s = &mut state.solids[i as usize];
             s.velocity *= share;
             s.momentum *= share;
         }

@@ -24,6 +24,7 @@ pub use system::MOST_ANSWERING;
 
 use super::{SolidState, State};
 use crate::assemble::{Assembly, Body, Mobility};
+use crate::dynamics::top;
 use crate::joint::{Aim, End, Joint, Kind, Measure, Rows, Side};
 use crate::rig::{Drive, Rig};
 use crate::scene::Placement;
@@ -346,6 +347,7 @@ impl Constraints {
             return false;
         }
         c.settle_rates(rig, state, to, h);
+        closed &= !c.is_wild(rig, state, h);
         if c.cut_short && c.far_open {
             c.put_right(rig, state);
         }
@@ -360,6 +362,18 @@ impl Constraints {
             }
         }
         closed && finite
+    }
+
+    /// Whether a body was flung away: rows that all but contradict each other leave velocities that are no physics.
+    fn is_wild(&self, rig: &Rig, state: &State, h: f64) -> bool {
+        (0..state.solids.len()).filter(|i| self.jointed[*i]).any(|i| {
+            let (s, before, per_inertia) = (&state.solids[i], &self.before[i], rig.solids[i].per_inertia);
+            let spin =
+                |s: &SolidState| top::angular_velocity(s.orientation, s.momentum, per_inertia).length();
+            s.velocity.length() > WILD * (self.link / h + before.velocity.length())
+                || s.momentum.length() * per_inertia.max_element() > WILD / h
+                    && spin(s) > WILD * (1.0 / h + spin(before))
+        })
     }
 
     /// Makes joints, movers and springs of the step.
@@ -465,6 +479,9 @@ impl Constraints {
         }
     }
 }
+
+/// Nothing gets this many links or rad further in a step, or this many times as fast.
+const WILD: f64 = 1e3;
 
 /// What a blow bends past the end of its range is put right in about so long (s): at once would be another blow.
 const PUT_RIGHT_S: f64 = 0.04;
