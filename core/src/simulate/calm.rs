@@ -33,9 +33,9 @@ pub fn calm(rig: &Rig, state: &mut State, lane: &Lane, cluster: &Cluster<'_>) {
     if excess.is_nan() || excess <= 0.0 {
         return;
     }
-    for &i in cluster.solids.iter().filter(|i| !lane.before[**i as usize].fixed()) {
+    for &i in cluster.solids {
         let (before, after) = of(state, i);
-        if after > before {
+        if after > before && !state.solids[i as usize].fixed() {
             let share = (1.0 - excess / gains * (after - before) / after).max(0.0).sqrt();
             let s = &mut state.solids[i as usize];
             s.velocity *= share;
