@@ -24,8 +24,8 @@ impl Keys {
     }
 }
 
-/// Solves, and splits segments where they are busy, until every one is within `aim` or the channel turns out to
-/// be noise. It ends: each round adds keys or pins one to its sample.
+/// Solves, and splits segments where they are busy, until every one is within `aim`. It ends: each round adds keys or
+/// pins one to its sample.
 pub(super) fn grow(
     samples: &Samples,
     keys: &mut Keys,
@@ -67,16 +67,7 @@ pub(super) fn grow(
             return;
         }
         std::mem::swap(&mut keys.keys, &mut next);
-        if is_noise(samples, keys) {
-            return;
-        }
     }
-}
-
-/// Whether a channel needs most of its samples. Cubics that skip a sample here and there would then swing
-/// widely between the others, to save little.
-pub(super) fn is_noise(samples: &Samples, keys: &Keys) -> bool {
-    3 * keys.keys.len() > 2 * samples.count()
 }
 
 /// How many pieces bring an error down by this ratio: it falls with the fourth power of the length.

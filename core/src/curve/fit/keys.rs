@@ -60,33 +60,48 @@ impl Keys {
         true
     }
 
-    /// The squared largest error over the samples of segment `k` (from its first key up to, not including, the
-    /// next), of the numbers as they will be stored: the distance for vectors; for rotations twice the tangent
-    /// of half the angle, which is just above the angle.
+    /// The squared largest error of segment `k`, from its first key up to, not including, the next: at its samples,
+    /// and halfway between them, as far as what samples leave open there is exceeded.
     fn error_sq(&self, samples: &Samples, k: usize) -> f64 {
+        let mut worst = 0.0_f64;
+        self.visit(samples, k, |_, error_sq| worst = larger(worst, error_sq));
         let (first, last) = (self.keys[k].sample, self.keys[k + 1].sample);
         let lanes = samples.lanes;
-        if lanes == 1 {
-            let cubic = self.cubic(samples, k, 0);
-            let mut worst = 0.0_f64;
-            for j in first..last {
-                let p = cubic.at(samples.t[j]);
-                let error_sq = match samples.kind {
-                    Kind::Vector => distance_sq(&p, &samples.x[j]),
-                    Kind::Rotation => turn_sq(&p, &samples.x[j]),
-                };
-                worst = larger(worst, error_sq);
-            }
-            return worst;
-        }
-        let mut worst = 0.0_f64;
+        let cubics: Vec<Cubic>;
+        let only;
+        let cubics: &[Cubic] = if lanes == 1 {
+            only = [self.cubic(samples, k, 0)];
+            &only
+        } else {
+            cubics = (0..lanes).map(|lane| self.cubic(samples, k, lane)).collect();
+            &cubics
+        };
         for j in first..last {
-            let sum = (0..lanes)
-                .map(|c| distance_sq(&self.cubic(samples, k, c).at(samples.t[j]), &samples.at(j)[c]))
-                .sum();
-            worst = larger(worst, sum);
+            let t = 0.5 * (samples.t[j] + samples.t[j + 1]);
+            let middles = &samples.middles[j * lanes..(j + 1) * lanes];
+            let off_sq = samples.error_sq(cubics.iter().map(|c| c.at(t)), middles);
+            let doubt = samples.doubts[j];
+            if off_sq > worst && off_sq > doubt * doubt {
+                worst = larger(worst, (off_sq.sqrt() - doubt).powi(2));
+            }
         }
         worst
+    }
+
+    /// Calls `found` with every sample of segment `k` and its squared error, of the numbers as they will be stored.
+    pub fn visit(&self, samples: &Samples, k: usize, mut found: impl FnMut(usize, f64)) {
+        let (first, last) = (self.keys[k].sample, self.keys[k + 1].sample);
+        if samples.lanes == 1 {
+            let cubic = self.cubic(samples, k, 0);
+            for j in first..last {
+                found(j, samples.error_sq([cubic.at(samples.t[j])].into_iter(), samples.at(j)));
+            }
+            return;
+        }
+        let cubics: Vec<Cubic> = (0..samples.lanes).map(|lane| self.cubic(samples, k, lane)).collect();
+        for j in first..last {
+            found(j, samples.error_sq(cubics.iter().map(|c| c.at(samples.t[j])), samples.at(j)));
+        }
     }
 
     fn cubic(&self, samples: &Samples, k: usize, lane: usize) -> Cubic {
@@ -119,6 +134,19 @@ impl Cubic {
         let u = (t - self.start) * self.inverse_h;
         let [a, b, c, d] = &self.c;
         std::array::from_fn(|i| a[i] + u * (b[i] + u * (c[i] + u * d[i])))
+    }
+}
+
+impl Samples {
+    /// The squared distance of vectors; for rotations that of twice the tangent of half the angle, which is just above
+    /// the angle.
+    #[inline]
+    fn error_sq(&self, found: impl Iterator<Item = Lane>, wanted: &[Lane]) -> f64 {
+        let each = found.zip(wanted);
+        match self.kind {
+            Kind::Vector => each.map(|(p, x)| distance_sq(&p, x)).sum(),
+            Kind::Rotation => each.map(|(p, x)| turn_sq(&p, x)).sum(),
+        }
     }
 }
 

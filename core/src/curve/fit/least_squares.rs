@@ -49,6 +49,9 @@ pub(super) struct LeastSquares {
     kept: Vec<(usize, usize)>,
     grams: Vec<[[f64; 4]; 4]>,
     rights: Vec<Lane>,
+    /// How much each sample counts, from the one with the number `weighed_from` on; empty where all count the same.
+    pub weights: Vec<f64>,
+    pub weighed_from: usize,
 }
 
 impl LeastSquares {
@@ -174,10 +177,11 @@ impl LeastSquares {
             self.rights.resize(KEPT * 4 * lanes, [0.0; 4]);
         }
         let slot = (first * 5 + last) % KEPT;
-        if self.kept[slot] == (first, last) {
+        if self.weights.is_empty() && self.kept[slot] == (first, last) {
             return slot;
         }
-        self.kept[slot] = (first, last);
+        // What is weighed is asked for once.
+        self.kept[slot] = if self.weights.is_empty() { (first, last) } else { (0, 0) };
         let start = samples.t[first];
         let h = samples.t[last] - start;
         let inverse_h = 1.0 / h;
@@ -190,10 +194,12 @@ impl LeastSquares {
                 let v = 1.0 - u;
                 let b = [v * v * (1.0 + 2.0 * u), h * u * v * v, u * u * (1.0 + 2.0 * v), -h * u * u * v];
                 let x = &samples.x[j * lanes + lane];
+                let weight = self.weights.get(j - self.weighed_from.min(j)).copied().unwrap_or(1.0);
                 for r in 0..4 {
+                    let b_r = weight * b[r];
                     for c in 0..4 {
-                        right[r][c] += b[r] * x[c];
-                        sum[r][c] += b[r] * b[c];
+                        right[r][c] += b_r * x[c];
+                        sum[r][c] += b_r * b[c];
                     }
                 }
             }

@@ -2,7 +2,9 @@
 //!
 //! Keys lie on sample times. Values and tangents are the least-squares fit to all samples at once, smooth (one
 //! tangent per key) except at corners. Segments that miss their samples by more than the tolerance are split
-//! where the motion is busy, until none does; then keys that turn out not to be needed are taken away.
+//! where the motion is busy, until none does; then keys that turn out not to be needed are taken away, and those
+//! around them move and weigh their samples so that more can go. Halfway between samples the curve stays near the cubic
+//! through the four around, as far as these can tell: it does not swing.
 //! The first and the last sample are met exactly. A constant becomes one key, a straight line two; in the
 //! worst case (noise) every sample becomes a key.
 //!
@@ -17,6 +19,7 @@ mod keys;
 mod least_squares;
 mod samples;
 mod simplify;
+mod tighten;
 
 use super::{Curve, CurveError, Kind, Segments};
 use crate::rotation;
@@ -119,6 +122,17 @@ const MARGIN: f64 = 0.998;
 /// Should that be too little, each of this many attempts aims a tenth lower.
 const ATTEMPTS: usize = 6;
 
+/// Share of its samples that noise needs. Cubics that skip a sample here and there would swing between the others, to
+/// save little: every sample becomes a key then.
+const NOISE: f64 = 2.0 / 3.0;
+/// The same from which no more is tried.
+const HOPELESS: f64 = 0.85;
+
+/// Whether there are more keys than this share of the samples.
+fn needs(samples: &Samples, keys: &Keys, share: f64) -> bool {
+    keys.keys.len() as f64 > share * samples.count() as f64
+}
+
 impl Fitting<'_> {
     /// One key, if that is enough.
     fn constant(&self) -> Result<Option<Fit>, CurveError> {
@@ -155,11 +169,15 @@ impl Fitting<'_> {
             keys.keys.splice(1..1, events);
             for _ in 0..ATTEMPTS {
                 grow::grow(s, &mut keys, &mut solver, &busyness, aim);
-                if grow::is_noise(s, &keys) {
-                    break;
-                }
                 grow::spread(s, &mut keys, &mut solver, &busyness, aim);
                 simplify::simplify(s, &mut keys, &mut solver, aim);
+                if needs(s, &keys, HOPELESS) {
+                    break;
+                }
+                tighten::tighten(s, &mut keys, &mut solver, aim);
+                if needs(s, &keys, NOISE) {
+                    break;
+                }
                 if let Ok(fit) = self.finish(&keys)
                     && fit.max_error <= self.tolerance
                 {

@@ -31,7 +31,15 @@ pub(super) struct Samples {
     pub single: bool,
     /// Of a cycle, the tangents (per period) at its two ends.
     pub seam: Option<[Vec<Lane>; 2]>,
+    /// Halfway from each sample to the next, where the motion is likely to be: the cubic through four samples.
+    pub middles: Vec<Lane>,
+    /// How far from there a curve may be beyond the tolerance: samples say no more about what is between them.
+    pub doubts: Vec<f64>,
 }
+
+/// What samples leave open halfway between two of them, in parts of `|a - b - c + d|` of the four around. A straight line
+/// is off the cubic through them by 1/16 of that.
+const DOUBT: f64 = 0.1;
 
 impl Samples {
     /// Checks and lays out the samples; quaternions are made unit and kept in one hemisphere.
@@ -63,7 +71,36 @@ impl Samples {
         let period_s = if n > 1 { span_s / (n - 1) as f64 } else { 1.0 };
         let t = times.iter().map(|t| (t - start) / period_s).collect();
         let stored_t = times.iter().map(|&t| (store(t, single) - start) / period_s).collect();
-        Ok(Samples { kind, width, lanes, x, t, stored_t, period_s, single, seam: None })
+        let (middles, doubts) = (Vec::new(), Vec::new());
+        let mut samples =
+            Samples { kind, width, lanes, x, t, stored_t, period_s, single, seam: None, middles, doubts };
+        samples.look_between();
+        Ok(samples)
+    }
+
+    /// Guesses what is between samples. At the ends three of them must do.
+    fn look_between(&mut self) {
+        let (n, lanes) = (self.count(), self.lanes);
+        self.middles.reserve((n - 1) * lanes);
+        for j in 0..n - 1 {
+            let (first, last) = (j.saturating_sub(1), (j + 2).min(n - 1));
+            let mut doubt_sq = 0.0;
+            for lane in 0..lanes {
+                let at = |sample: usize, i: usize| self.x[sample * lanes + lane][i];
+                let mut middle: Lane = std::array::from_fn(|i| {
+                    let (inner, outer) = (at(j, i) + at(j + 1, i), at(first, i) + at(last, i));
+                    doubt_sq += (outer - inner) * (outer - inner);
+                    0.5 * inner + (inner - outer) / 16.0
+                });
+                if self.kind == Kind::Rotation {
+                    super::super::normalise(&mut middle);
+                }
+                self.middles.push(middle);
+            }
+            // Twice the length of a difference of quaternions is an angle.
+            let scale = if self.kind == Kind::Rotation { 2.0 } else { 1.0 };
+            self.doubts.push(scale * DOUBT * doubt_sq.sqrt());
+        }
     }
 
     /// Gives both ends of a cycle the tangent of the polynomial through the two samples on either side of the seam,

@@ -19,7 +19,7 @@ const OPTIMISM: f64 = 3.0;
 
 /// Removes keys while all samples stay within `aim`.
 pub(super) fn simplify(samples: &Samples, keys: &mut Keys, solver: &mut LeastSquares, aim: f64) {
-    let mut trial = Trial { samples, solver, window: Keys::default(), aim };
+    let mut trial = Trial::new(samples, solver, aim, REACH);
     let mut k = 1;
     while k + 1 < keys.keys.len() {
         let at = |k: usize| keys.keys[k].sample;
@@ -61,20 +61,43 @@ fn hopeful(samples: &Samples, keys: &Keys, segments: Range<usize>, wide: Range<u
     })
 }
 
-struct Trial<'a> {
-    samples: &'a Samples,
-    solver: &'a mut LeastSquares,
-    window: Keys,
-    aim: f64,
+/// A few keys of a fit, changed and fitted anew between neighbours that stay.
+pub(super) struct Trial<'a> {
+    pub samples: &'a Samples,
+    pub solver: &'a mut LeastSquares,
+    pub window: Keys,
+    pub aim: f64,
+    /// Keys that are free on either side of a change.
+    reach: usize,
+    /// First and last key of the fit that the window stands for.
+    place: (usize, usize),
+    /// What the two ends of the window do.
+    ends: (End, End),
 }
 
-impl Trial<'_> {
+impl<'a> Trial<'a> {
+    pub fn new(samples: &'a Samples, solver: &'a mut LeastSquares, aim: f64, reach: usize) -> Trial<'a> {
+        let ends = (End::Kept, End::Kept);
+        Trial { samples, solver, window: Keys::default(), aim, reach, place: (0, 0), ends }
+    }
+
     /// Puts `with` in the place of `count` keys from `k`, if the samples around stay within the aim.
     fn replace(&mut self, keys: &mut Keys, k: usize, count: usize, with: Option<Key>) -> bool {
+        self.cut(keys, k, count, with);
+        self.solve();
+        if !self.window.measure(self.samples, self.aim * self.aim) {
+            return false;
+        }
+        self.paste(keys);
+        true
+    }
+
+    /// Takes the window with `with` in the place of `count` keys from `k`.
+    pub fn cut(&mut self, keys: &Keys, k: usize, count: usize, with: Option<Key>) {
         let size = 3 * self.samples.lanes;
         let last = keys.keys.len() - 1;
-        let first = k.saturating_sub(REACH + 1);
-        let end = (k + count + REACH).min(last);
+        let first = k.saturating_sub(self.reach + 1);
+        let end = (k + count + self.reach).min(last);
         let w = &mut self.window;
         w.keys.clear();
         w.keys.extend_from_slice(&keys.keys[first..k]);
@@ -86,14 +109,21 @@ impl Trial<'_> {
         w.numbers.extend_from_slice(&keys.numbers[(k + count) * size..(end + 1) * size]);
         let whole = End::of(self.samples);
         let start_end = |open| if open { whole } else { End::Kept };
-        self.solver.solve(self.samples, w, start_end(first == 0), start_end(end == last));
-        let limit = self.aim * self.aim;
-        if !w.measure(self.samples, limit) {
-            return false;
-        }
+        self.place = (first, end);
+        self.ends = (start_end(first == 0), start_end(end == last));
+    }
+
+    /// Fits what is free of the window.
+    pub fn solve(&mut self) {
+        self.solver.solve(self.samples, &mut self.window, self.ends.0, self.ends.1);
+    }
+
+    /// Puts the window, which must have been measured, into the fit.
+    pub fn paste(&self, keys: &mut Keys) {
+        let size = 3 * self.samples.lanes;
+        let ((first, end), w) = (self.place, &self.window);
         keys.keys.splice(first..=end, w.keys.iter().copied());
         keys.errors_sq.splice(first..end, w.errors_sq.iter().copied());
         keys.numbers.splice(first * size..(end + 1) * size, w.numbers.iter().copied());
-        true
     }
 }
