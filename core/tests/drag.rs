@@ -303,6 +303,69 @@ fn a_still_pose_follows_the_hand_within_its_budget() {
     assert!(finite(&session) && open(&session) < 1e-6);
 }
 
+/// A rod that only turns, about its middle, without weight.
+fn turning_rod() -> Session {
+    let (mut scene, mut setup) = chain();
+    scene.nodes.truncate(2);
+    setup.bodies.truncate(1);
+    setup.joints.clear();
+    setup.world.gravity = [0.0; 3];
+    setup.bodies[0].simulate = Parts::Orientation;
+    Session::new(Arc::new(compile(&scene, &setup, None).expect("the set-up compiles").rig))
+}
+
+/// Where the middle of that rod is.
+const PIVOT: DVec3 = DVec3::new(0.5, 0.0, 0.0);
+
+/// The angle between the rod and the way to a target, rad.
+fn off_target(session: &Session, target: DVec3) -> f64 {
+    (point(session, 0, TIP) - PIVOT).angle_between(target - PIVOT)
+}
+
+#[test]
+fn what_only_turns_is_turned_by_where_it_is_held() {
+    // A pull of 0.05 at an arm of 0.5 against the moment of inertia of the box.
+    let mut session = turning_rod();
+    let drag = session.drag_begin(0, Grip { strength: Some(0.05), ..tip() }).unwrap();
+    session.drag_move(drag, at(PIVOT + DVec3::new(10.0, 2.0, 0.0))).unwrap();
+    (0..30).for_each(|_| session.step_frame());
+    let turned = off_target(&session, PIVOT + DVec3::X);
+    let exact = 0.5 * (0.05 * 0.5 / ((1.0 + 0.04) / 12.0)) * 0.25;
+    assert!((turned - exact).abs() < 0.03 * exact, "{turned} is not {exact}");
+
+    // With and without a strength, near, far, all round, and straight along the arm.
+    for strength in [None, Some(50.0)] {
+        let mut session = turning_rod();
+        let drag = session.drag_begin(0, Grip { strength, ..tip() }).unwrap();
+        let targets = [
+            DVec3::new(0.0, 0.5, 0.0),
+            DVec3::new(-0.3, 0.4, 0.1),
+            DVec3::new(-3.0, 0.1, 2.0),
+            DVec3::Z * 40.0,
+        ];
+        for target in targets.map(|t| PIVOT + t) {
+            session.drag_move(drag, at(target)).unwrap();
+            (0..90).for_each(|_| session.step_frame());
+            let off = off_target(&session, target);
+            assert!(off < 1e-3, "{strength:?} {target}: {off}");
+            assert_eq!(session.sample(0).node.position, PIVOT, "it only turns");
+        }
+        for far in [1e6, 1e9] {
+            session.drag_move(drag, at(DVec3::new(far, -far, 0.0))).unwrap();
+            (0..5).for_each(|_| session.step_frame());
+            assert!(finite(&session), "{strength:?} {far}");
+        }
+        session.drag_end(drag).unwrap();
+    }
+
+    // In a still pose, as near as it can come.
+    let mut session = turning_rod();
+    let drag = session.drag_begin(0, tip()).unwrap();
+    let target = PIVOT + DVec3::new(0.4, 0.8, -0.3);
+    let pulled = session.pose_drag(drag, at(target), Duration::from_secs(10)).unwrap();
+    assert!(off_target(&session, target) < 1e-6 && pulled.from_hands.0 < 1e-6, "{pulled:?}");
+}
+
 #[test]
 fn nonsense_is_refused_and_the_hugest_pull_is_survived() {
     let (scene, mut setup) = chain();
@@ -310,8 +373,10 @@ fn nonsense_is_refused_and_the_hugest_pull_is_survived() {
     setup.bodies[1].simulate = Parts::Position;
     setup.joints.truncate(0);
     let mut session = Session::new(Arc::new(compile(&scene, &setup, None).expect("compiles").rig));
+    // What only turns has nothing to be pulled by at its pivot.
     let said = session.drag_begin(0, Grip::default()).unwrap_err().to_string();
     assert!(said.contains("Rod 0") && said.contains("simulate"), "{said}");
+    assert!(session.drag_begin(0, Grip { orientation: true, ..Grip::default() }).is_ok());
     let said = session.drag_begin(1, Grip { orientation: true, ..Grip::default() }).unwrap_err().to_string();
     assert!(said.contains("Rod 1") && said.contains("orientation"), "{said}");
 

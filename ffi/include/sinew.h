@@ -1924,11 +1924,12 @@ sinew_result sinew_solver_init(struct sinew_solver *solver, size_t struct_size);
 
 /**
  * Takes hold of a body where it is, with a hand that stays there until it is moved; nothing jumps. `grip` may be NULL
- * for the defaults. The drag's number goes to `out`; it is never given out again in this session. A body may be held
- * by several hands, and several bodies at once. The set-up does not change, and seeking ends all drags.
+ * for the defaults. What only turns is turned by where it is held, towards the hand. The drag's number goes to `out`; it
+ * is never given out again in this session. A body may be held by several hands, and several bodies at once. The set-up
+ * does not change, and seeking ends all drags.
  *
  * Thread: one at a time. Errors: `SINEW_INVALID_ARGUMENT`, `SINEW_OUT_OF_RANGE` (no such body, or a number that makes
- * no sense), `SINEW_NOT_SUPPORTED` (the body follows its keys; the text says what to do), handle errors.
+ * no sense), `SINEW_NOT_SUPPORTED` (nothing could be pulled there; the text says what to do), handle errors.
  */
 sinew_result sinew_session_drag_begin(struct sinew_session *session,
                                       uint32_t body,

@@ -57,8 +57,8 @@ pub enum DragError {
         /// How many there are.
         of: usize,
     },
-    /// The body's position is not simulated, so that nothing moves it.
-    Keyed {
+    /// The body only turns, and about the very point that was to be held.
+    Pivot {
         /// Its label.
         body: String,
     },
@@ -89,10 +89,10 @@ impl fmt::Display for DragError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             DragError::NoBody { solid, of } => write!(f, "there is no body {solid}; there are {of}"),
-            DragError::Keyed { body } => write!(
+            DragError::Pivot { body } => write!(
                 f,
-                "\"{body}\" follows its keys, so no hand can move it; simulate its position (\"simulate\" of the body), \
-                 or drag what is joined to it"
+                "\"{body}\" only turns, about the very point that is to be held, so no hand can pull it from there; \
+                 take hold of it farther out, or simulate its position (\"simulate\" of the body)"
             ),
             DragError::Unturned { body } => write!(
                 f,
@@ -135,21 +135,25 @@ impl Drags {
 /// Hands and points are at most this far out, scene units: beyond it rounding alone would open joints.
 const FARTHEST: f64 = 1e9;
 
+/// What only turns is held at least this share of its radius from its pivot.
+const LEAST_ARM: f64 = 1e-3;
+
 /// How quickly a hand with a strength brings what it drags to itself, 1/s.
 const SWIFT: f64 = 50.0;
+
+/// The same for what only turns, and brings nothing along: its own muscle, which may be as stiff, is to give way.
+const SWIFTER: f64 = 200.0;
 
 /// A hand turns by this much per frame (rad) at most: larger turns take longer, so that every step knows which way round.
 const TURN_PER_FRAME: f64 = 1.0;
 
 impl Session {
     /// Takes hold of a body where it is; from now on the hand holds it there, until it is moved. The pose does not jump.
+    /// What only turns is turned by where it is held, towards the hand.
     pub fn drag_begin(&mut self, solid: usize, grip: Grip) -> Result<Drag, DragError> {
         let of = self.rig.solids.len();
         let body = self.rig.solids.get(solid).ok_or(DragError::NoBody { solid, of })?;
         let label = || body.label.clone();
-        if !body.simulate.position() {
-            return Err(DragError::Keyed { body: label() });
-        }
         if grip.orientation && !body.simulate.orientation() {
             return Err(DragError::Unturned { body: label() });
         }
@@ -175,6 +179,10 @@ impl Session {
             Point::World(_) => place.to(&self.rig.in_space(self.state.time, point)).position,
         };
         let handle = Placement { position, rotation: node.rotation };
+        let turns_only = !body.simulate.position();
+        if turns_only && !grip.orientation && position.length() <= LEAST_ARM * body.radius {
+            return Err(DragError::Pivot { body: label() });
+        }
         let hand = Hand::still(self.state.time, place.then(&handle));
         let joints = joints(&self.rig, solid, self.rig.hands.len(), handle, &grip);
 
@@ -191,10 +199,11 @@ impl Session {
     }
 
     /// Says where a hand is to be: the point it holds on to and, if it turns the body, the node's orientation. It goes
-    /// there evenly over the next frame; a turn of more than a radian takes longer.
+    /// there evenly over the next frame; a turn of more than a radian takes longer. A hand on what only turns stays as far
+    /// from its pivot as it took hold.
     pub fn drag_move(&mut self, drag: Drag, target: Placement) -> Result<(), DragError> {
         let hand = self.drags.find(drag)?;
-        let target = self.rig.in_space(self.state.time, check_target(target)?);
+        let target = self.within_reach(hand, self.rig.in_space(self.state.time, check_target(target)?));
         let (now, frame) = (self.state.time, 1.0 / self.rig.range.frames_per_second);
         let hand = &mut Arc::make_mut(&mut self.rig).hands[hand];
         let from = hand.at(now);
@@ -238,7 +247,7 @@ impl Session {
         budget: Duration,
     ) -> Result<Pulled, DragError> {
         let hand = self.drags.find(drag)?;
-        let target = self.rig.in_space(self.state.time, check_target(target)?);
+        let target = self.within_reach(hand, self.rig.in_space(self.state.time, check_target(target)?));
         Arc::make_mut(&mut self.rig).hands[hand] = Hand::still(self.state.time, target);
         self.frame = None;
         let clock = self.clock;
@@ -262,6 +271,21 @@ impl Session {
         self.work.lane.linkages.note_open(constraints.open());
         self.state.joints.iter_mut().for_each(|j| j.multipliers = Default::default());
         Ok(pulled)
+    }
+
+    /// A target of a hand as near as what it holds can come, if that only turns: on the sphere about its pivot.
+    fn within_reach(&self, hand: usize, target: Placement) -> Placement {
+        let held = self.rig.joints.iter().find(|joint| joint.ends[0] == End::Hand(hand));
+        let Some(Joint { ends: [_, End::Solid(solid)], frames: [_, handle], .. }) = held else {
+            return target;
+        };
+        if self.rig.solids[*solid].simulate.position() {
+            return target;
+        }
+        let pivot = self.state.solids[*solid].position;
+        let towards = (target.position - pivot).try_normalize();
+        let arm = handle.position.length();
+        Placement { position: towards.map_or(target.position, |d| pivot + arm * d), ..target }
     }
 
     /// Drags that are going on.
@@ -294,25 +318,40 @@ fn joints(rig: &Rig, solid: usize, hand: usize, handle: Placement, grip: &Grip) 
         of: usize::MAX,
         ..Joint::new(&*name, [End::Hand(hand), End::Solid(solid)], [Placement::IDENTITY, handle], kind)
     };
-    let Some(strength) = grip.strength else {
-        return vec![new(if grip.orientation { Kind::FIXED } else { Kind::UNIVERSAL })];
+    let turns_only = !body.simulate.position();
+    let strength = match grip.strength {
+        Some(strength) => strength,
+        // What only turns cannot come all the way to a hand: nothing firm could hold it.
+        None if turns_only && !grip.orientation => f64::INFINITY,
+        None if turns_only => return vec![new(ORIENTATION)],
+        None => return vec![new(if grip.orientation { Kind::FIXED } else { Kind::UNIVERSAL })],
     };
     // As stiff as brings all that hangs on it along at once, and damped critically.
-    let mass = mass_together(rig, solid);
-    let stiff = |inertia: f64| [SWIFT * SWIFT * inertia, 2.0 * SWIFT * inertia].map(Value::constant);
-    let spring = Spring { slide: Some(stiff(mass)), turn: None, strength };
-    let mut all = vec![Joint { spring: Some(spring), ..new(Kind::UNIVERSAL) }];
+    let together = mass_together(rig, solid);
+    let arm = handle.position.length();
+    let mass = match turns_only {
+        // What the hand feels of an inertia at the end of an arm.
+        true => together - body.mass + body.inertia.max_element() / (arm * arm),
+        false => together,
+    };
+    let swift = if turns_only { SWIFTER } else { SWIFT };
+    let stiff = |inertia: f64| [swift * swift * inertia, 2.0 * swift * inertia].map(Value::constant);
+    let mut all = Vec::new();
+    if !turns_only || arm > LEAST_ARM * body.radius {
+        let spring = Spring { slide: Some(stiff(mass)), turn: None, strength };
+        all.push(Joint { spring: Some(spring), ..new(Kind::UNIVERSAL) });
+    }
     if grip.orientation {
-        let inertia = body.inertia.max_element() * mass / body.mass;
+        let inertia = body.inertia.max_element() * together / body.mass;
         let strength = strength * body.radius;
         let spring = Spring { slide: None, turn: Some(stiff(inertia)), strength };
-        all.push(Joint {
-            spring: Some(spring),
-            ..new(Kind::Directions([false, false, false, true, true, true]))
-        });
+        all.push(Joint { spring: Some(spring), ..new(ORIENTATION) });
     }
     all
 }
+
+/// All turns, and no place.
+const ORIENTATION: Kind = Kind::Directions([false, false, false, true, true, true]);
 
 /// Mass of all bodies that joints hold together with one (kg).
 fn mass_together(rig: &Rig, solid: usize) -> f64 {
