@@ -6,7 +6,9 @@ use sinew_core::curve::{Curve, Kind, Segments};
 use sinew_core::motion::Motion;
 use sinew_core::rig::compile;
 use sinew_core::scene::{Channel, Channels, Clip, Local, Node, Property, Scene};
-use sinew_core::setup::{Behaviour, Body, Joint, JointKind, Setup, Shape, Swing, Vessel, from_json, to_text};
+use sinew_core::setup::{
+    Behaviour, Body, Field, Joint, JointKind, Setup, Shape, Swing, Vessel, from_json, to_text,
+};
 use sinew_core::simulate::run;
 
 const SECONDS: f64 = 10.0;
@@ -121,6 +123,28 @@ fn a_turning_carrier_throws_nothing_outward_unless_felt() {
             sin = (w * w * (2.0 + sin) / 9.81).atan().sin();
         }
         assert!((out - sin).abs() < 2e-3, "felt {felt}: {out} out, not {sin}");
+    }
+}
+
+/// A carrier that turns aside, and stays so: the wind does not turn with it.
+#[test]
+fn wind_blows_from_where_it_does_in_the_world() {
+    let turned = DQuat::from_rotation_y(std::f64::consts::FRAC_PI_2);
+    let values = [DQuat::IDENTITY, turned].iter().flat_map(|q| q.to_array()).collect();
+    let curve = Curve::new(Kind::Rotation, 4, vec![0.0, 1.0], values, Segments::Linear).unwrap();
+    let leans = |felt: f64| {
+        let (scene, mut setup) = cart(Property::Rotation, curve.clone(), DVec3::ZERO, Some(felt));
+        setup.world.fields.push(Field::Wind {
+            velocity: [20.0, 0.0, 0.0],
+            strength: 1.0.into(),
+            air_density: 1.2,
+            region: None,
+        });
+        played(&scene, &setup).solid(0).last().unwrap().node.position
+    };
+    for felt in [0.0, 0.5, 1.0] {
+        let seen = leans(felt);
+        assert!(seen.x > 0.05 && seen.z.abs() < 0.02, "felt {felt}: it leans to {seen}");
     }
 }
 

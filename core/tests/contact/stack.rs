@@ -2,6 +2,7 @@
 
 use crate::{Form, Run, Thing, rig};
 use glam::DVec3;
+use sinew_core::simulate::Touched;
 
 #[test]
 fn ten_boxes_stand_for_ten_seconds() {
@@ -23,11 +24,16 @@ fn ten_boxes_stand_for_ten_seconds() {
 
 /// Balls and cubes, in turn, over a floor between walls.
 pub fn heap(count: usize) -> Vec<Thing> {
+    bin(count, 4)
+}
+
+/// The same, with so many beside each other.
+pub fn bin(count: usize, side: usize) -> Vec<Thing> {
     let mut things = Vec::new();
-    let (side, wide) = (4, 0.6);
+    let (wide, middle) = (0.15 * side as f64, 0.5 * (side - 1) as f64);
     for i in 0..count {
         let (layer, c) = (i / (side * side), i % (side * side));
-        let cell = DVec3::new((c % side) as f64 - 1.5, 0.0, (c / side) as f64 - 1.5);
+        let cell = DVec3::new((c % side) as f64 - middle, 0.0, (c / side) as f64 - middle);
         let jitter = DVec3::new(((i * 7) % 5) as f64, 0.0, ((i * 3) % 5) as f64) * 0.008;
         let at = cell * 0.29 + jitter + DVec3::Y * (0.3 + 0.29 * layer as f64);
         things.push(match i % 3 {
@@ -54,6 +60,34 @@ fn a_heap_of_balls_and_cubes_settles_without_overlap() {
     let speed = run.state.solids.iter().fold(0.0_f64, |m, s| m.max(s.velocity.length()));
     println!("overlap {worst:e}, speed {speed:e}");
     assert!(worst < 2e-2, "{worst}");
+}
+
+/// So many contacts that they are solved four at a time, and pushed apart as planes.
+#[test]
+fn a_crowd_settles_without_overlap_and_bears_its_weight() {
+    let count = 500;
+    let mut run = Run::new(rig(&bin(count, 8), DVec3::new(0.0, -9.81, 0.0), 60.0, 1));
+    let (mut worst, mut mean) = (0.0_f64, DVec3::ZERO);
+    for frame in 0..240 {
+        run.step(1.0 / 60.0);
+        if frame % 10 == 9 {
+            worst = worst.max(run.overlap());
+        }
+        // What bears on the floor and the walls, which come last.
+        let stands = |t: &&Touched| t.colliders[1] as usize >= count;
+        let forces = run.state.touched.iter().filter(stands).map(|t| t.normal * t.load + t.rub);
+        if frame >= 180 {
+            mean += forces.sum::<DVec3>() / 60.0;
+        }
+    }
+    let off = (mean.y / (-9.81 * count as f64) - 1.0).abs();
+    let squares: f64 = run.state.solids.iter().map(|s| s.velocity.length_squared()).sum();
+    let speed = (squares / count as f64).sqrt();
+    println!("{} touch; overlap {worst:e}, weight off by {off:e}, speed {speed:e}", run.state.touched.len());
+    assert!(run.state.touched.len() > 1000);
+    assert!(worst < 5e-3, "{worst}");
+    assert!(off < 5e-3, "{mean}");
+    assert!(speed < 0.02, "{speed}");
 }
 
 #[test]

@@ -1,4 +1,7 @@
 //! Pushing out what still overlaps at the end of a step: places only, no velocities.
+//!
+//! Few things are pushed one after the other, each from where the others put it. Of a crowd, which is gone over again and
+//! again for hardly anything, points are taken as planes: see [`Wedge`].
 
 use super::Touch;
 use super::body::Body;
@@ -20,10 +23,12 @@ const ALLOWED_JOINTED: f64 = 1e-4;
 /// Sweeps end when nothing overlapped by more than this share.
 const ENOUGH: f64 = 1e-4;
 
-/// Crowds are done with a little more after a few: the next step goes on.
+/// Crowds are done with a little more after a few, or with some more after so many: the next step goes on.
 const MANY: usize = 1000;
 const FEW: usize = 3;
 const LITTLE: f64 = 2e-3;
+const SO_MANY: usize = 8;
+const SOME: f64 = 1e-2;
 
 /// A step that leaves more than this share is too long.
 const TOO_DEEP: f64 = 0.02;
@@ -60,11 +65,20 @@ impl Pushed {
         self.light + arm.dot(self.lithe * arm)
     }
 
+    /// Pushes move it, and turn it.
+    fn turns(&self) -> bool {
+        self.light > 0.0 && self.lithe != DMat3::ZERO
+    }
+
     /// Moves it by a push at a lever.
     #[inline]
     fn give_way(&mut self, push: DVec3, lever: DVec3) {
-        self.end.position += push * self.light;
-        let turn = self.lithe * lever.cross(push);
+        self.displace(push * self.light, self.lithe * lever.cross(push));
+    }
+
+    #[inline]
+    fn displace(&mut self, way: DVec3, turn: DVec3) {
+        self.end.position += way;
         if turn != DVec3::ZERO {
             let half = turn * 0.5;
             let q = DQuat::from_xyzw(half.x, half.y, half.z, 1.0);
@@ -84,12 +98,39 @@ struct Pair {
     size: f64,
 }
 
+/// A point of a crowd that overlaps, or nearly so, with a normal and levers that stay as they are: how deep it is goes with
+/// how its bodies shift and turn, and pushes may be taken back.
+#[derive(Clone, Copy, Debug)]
+struct Wedge {
+    bodies: [u32; 2],
+    normal: DVec3,
+    /// Levers across the normal, and the turns that they give per push.
+    arms: [DVec3; 2],
+    turns: [DVec3; 2],
+    /// How deep it is when nothing has been pushed, less what may stay.
+    over: f64,
+    per: f64,
+    /// One over the smaller thing's extent.
+    per_size: f64,
+    push: f64,
+}
+
+/// By how much a body of a crowd is pushed.
+#[derive(Clone, Copy, Debug)]
+struct Shift {
+    way: DVec3,
+    turn: DVec3,
+    light: f64,
+}
+
 /// Scratch for pushing out.
 #[derive(Clone, Debug, Default)]
 pub struct Apart {
     bodies: Vec<Pushed>,
     pairs: Vec<Pair>,
     points: Vec<Point>,
+    wedges: Vec<Wedge>,
+    shifts: Vec<Shift>,
 }
 
 impl Apart {
@@ -99,6 +140,8 @@ impl Apart {
             bodies: Vec::with_capacity(bodies),
             pairs: Vec::with_capacity(contacts),
             points: Vec::with_capacity(4 * contacts),
+            wedges: Vec::with_capacity(4 * contacts),
+            shifts: Vec::with_capacity(bodies),
         }
     }
 }
@@ -111,12 +154,13 @@ impl Touch {
             self.bodies[b as usize].looked = self.bodies[b as usize].end.position;
         }
         self.take_pairs(false);
-        let mut deepest = (0.0, 0);
+        let crowd = self.contacts.len() > MANY;
+        let mut deepest = if crowd { self.push_crowd() } else { (f64::INFINITY, 0) };
         for sweep in 0..MOST_SWEEPS {
-            deepest = self.push_once(false, sweep as u32);
-            if deepest.0 < ENOUGH || self.contacts.len() > MANY && sweep >= FEW && deepest.0 < LITTLE {
+            if deepest.0 < if crowd { SOME } else { ENOUGH } {
                 break;
             }
+            deepest = self.push_once(false, sweep as u32);
         }
         for pushed in self.apart.bodies.iter().filter(|p| p.stirred > 0) {
             self.bodies[pushed.body as usize].end = pushed.end;
@@ -158,7 +202,7 @@ impl Touch {
     /// Takes up the contacts of bodies with joints, or all others. What touches a body with joints waits until these are
     /// closed: then both give way.
     fn take_pairs(&mut self, jointed: bool) {
-        let Apart { bodies, pairs, points } = &mut self.apart;
+        let Apart { bodies, pairs, points, .. } = &mut self.apart;
         bodies.clear();
         pairs.clear();
         points.clear();
@@ -187,11 +231,90 @@ impl Touch {
         bodies.iter().for_each(|b| self.local[b.body as usize] = u32::MAX);
     }
 
+    /// Pushes the bodies of a crowd out of each other, but for a little; the deepest overlap that may be left, as a share of
+    /// the smaller thing, and a body in it.
+    fn push_crowd(&mut self) -> (f64, u32) {
+        let Apart { bodies, pairs, points, wedges, shifts } = &mut self.apart;
+        shifts.clear();
+        shifts.extend(bodies.iter().map(|b| Shift { way: DVec3::ZERO, turn: DVec3::ZERO, light: b.light }));
+        wedges.clear();
+        for pair in pairs.iter() {
+            let [a, b] = pair.bodies.map(|b| &bodies[b as usize]);
+            for point in &points[pair.points.0 as usize..pair.points.1 as usize] {
+                let met = pair.face.meet_turned(point, (a.end.position, &a.axes), (b.end.position, &b.axes));
+                let over = -met.gap - pair.softness;
+                if over < -LITTLE * pair.size {
+                    continue;
+                }
+                let n = met.normal;
+                let arms = [a, b].map(|p| (met.point - p.end.position).cross(n));
+                let turns = [a.lithe * arms[0], b.lithe * arms[1]];
+                let all = a.light + b.light + arms[0].dot(turns[0]) + arms[1].dot(turns[1]);
+                if all > 0.0 {
+                    let (over, per_size) = (over - 0.5 * ALLOWED * pair.size, 1.0 / pair.size);
+                    let (per, push) = (1.0 / all, 0.0);
+                    wedges.push(Wedge {
+                        bodies: pair.bodies,
+                        normal: n,
+                        arms,
+                        turns,
+                        over,
+                        per,
+                        per_size,
+                        push,
+                    });
+                }
+            }
+        }
+        let mut deepest = (0.0, 0);
+        for sweep in 0..SO_MANY {
+            deepest = (0.0, 0);
+            for w in wedges.iter_mut() {
+                let [i, j] = w.bodies.map(|b| b as usize);
+                let (a, b) = (shifts[i], shifts[j]);
+                let parts = w.normal.dot(b.way - a.way) + w.arms[1].dot(b.turn) - w.arms[0].dot(a.turn);
+                let over = w.over - parts;
+                let push = (w.push + over * w.per).max(0.0);
+                let by = push - w.push;
+                if by == 0.0 {
+                    continue;
+                }
+                if over * w.per_size > deepest.0 {
+                    deepest =
+                        (over * w.per_size, w.bodies[usize::from(bodies[i].body >= self.carriers.solids)]);
+                }
+                w.push = push;
+                shifts[i].way = a.way - w.normal * (by * a.light);
+                shifts[i].turn = a.turn - w.turns[0] * by;
+                shifts[j].way = b.way + w.normal * (by * b.light);
+                shifts[j].turn = b.turn + w.turns[1] * by;
+            }
+            if deepest.0 < if sweep >= FEW { LITTLE } else { ENOUGH } {
+                break;
+            }
+        }
+        for w in wedges.iter().filter(|w| w.push > 0.0) {
+            let [a, b] = w.bodies.map(|b| &bodies[b as usize]);
+            if a.turns() && b.turns() {
+                let spare = spare(&self.bodies, [a.body, b.body], w.normal * w.push);
+                self.spares[a.body as usize] += spare;
+                self.spares[b.body as usize] += spare;
+            }
+        }
+        for (body, shift) in bodies.iter_mut().zip(shifts) {
+            if shift.way != DVec3::ZERO || shift.turn != DVec3::ZERO {
+                body.stirred = 1;
+                body.displace(shift.way, shift.turn);
+            }
+        }
+        (deepest.0, bodies.get(deepest.1 as usize).map_or(0, |b| b.body))
+    }
+
     /// Visits every contact once; the deepest overlap there was, as a share of the smaller thing, and a body in it.
     ///
     /// Only what the sweep before moved can overlap more than then.
     fn push_once(&mut self, jointed: bool, sweep: u32) -> (f64, u32) {
-        let Apart { bodies, pairs, points } = &mut self.apart;
+        let Apart { bodies, pairs, points, .. } = &mut self.apart;
         let allowed = if jointed { ALLOWED_JOINTED } else { ALLOWED };
         let mut deepest = (0.0_f64, 0);
         for pair in pairs.iter() {
@@ -216,13 +339,9 @@ impl Touch {
                 if over / pair.size > deepest.0 {
                     deepest = (over / pair.size, if first < self.carriers.solids { first } else { second });
                 }
-                let turns = |p: &Pushed| p.light > 0.0 && p.lithe != DMat3::ZERO;
                 let push = n * ((over - 0.5 * ALLOWED * pair.size) / all);
-                if !jointed && turns(a) && turns(b) {
-                    // Moved apart, they would have another angular momentum about each other: their spin has it.
-                    let rates = self.bodies[second as usize].after.velocity
-                        - self.bodies[first as usize].after.velocity;
-                    let spare = rates.cross(push) * 0.5;
+                if !jointed && a.turns() && b.turns() {
+                    let spare = spare(&self.bodies, [first, second], push);
                     self.spares[first as usize] += spare;
                     self.spares[second as usize] += spare;
                 }
@@ -237,6 +356,13 @@ impl Touch {
         }
         deepest
     }
+}
+
+/// Moved apart by a push, two would have another angular momentum about each other: the spin of each has half of that.
+#[inline]
+fn spare(bodies: &[Body], pair: [u32; 2], push: DVec3) -> DVec3 {
+    let [a, b] = pair.map(|b| bodies[b as usize].after.velocity);
+    (b - a).cross(push) * 0.5
 }
 
 fn too_deep((deepest, body): (f64, u32)) -> Result<(), Cause> {

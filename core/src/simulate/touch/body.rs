@@ -26,22 +26,31 @@ impl Twist {
 }
 
 /// A body that contacts push, or that they only push against.
+///
+/// Crowds are gone over in an order that memory does not have: what is needed at the same time lies together.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub struct Body {
     /// Where the step begins, and where it would end without contacts.
     pub from: Placement,
     pub to: Placement,
-    /// How it moves at the start, and would at the end.
-    pub start: Twist,
-    pub free: Twist,
     /// By which chord it turns without contacts.
     pub spun: f64,
-    /// Mean motion over the step, of what is keyed; else as `free`.
-    pub drift: Twist,
+    /// Where it was found to end is not that.
+    pub strays: bool,
     /// It lies on something.
     pub rests: bool,
     /// No actuator moves it.
     pub coasts: bool,
+    /// Joints move it, later.
+    pub jointed: bool,
+    /// One over mass and inertia, without any actuator: for pushing it out of others.
+    pub light: f64,
+    /// How it moves at the start, and would at the end.
+    pub start: Twist,
+    pub free: Twist,
+    /// Mean motion over the step, of what is keyed; else as `free`.
+    pub drift: Twist,
     /// Velocity per impulse, and spin per angular impulse: less than without an actuator that holds against it.
     pub per_mass: f64,
     pub per_inertia: DMat3,
@@ -51,15 +60,12 @@ pub struct Body {
     /// Where it ends, and how it moves then.
     pub end: Placement,
     pub after: Twist,
+    /// See `light`.
+    pub lithe: DMat3,
     /// The end that contacts were looked for with.
     pub looked: DVec3,
-    /// Joints move it, later.
-    pub jointed: bool,
     /// Share of an angular impulse that its actuator lets it keep.
     pub held: f64,
-    /// One over mass and inertia, without any actuator: for pushing it out of others.
-    pub light: f64,
-    pub lithe: DMat3,
 }
 
 /// A stiff actuator takes a push back within the step, or even turns it round; for the next contact it still gives way by
@@ -101,6 +107,7 @@ impl Body {
         free: Twist { velocity: DVec3::ZERO, spin: DVec3::ZERO },
         spun: 0.0,
         drift: Twist { velocity: DVec3::ZERO, spin: DVec3::ZERO },
+        strays: false,
         rests: false,
         coasts: false,
         per_mass: 0.0,
@@ -153,6 +160,7 @@ impl Body {
             free: ending,
             spun: Body::chord(before.orientation, to.rotation),
             drift: ending,
+            strays: false,
             rests: false,
             coasts: *yields == Yield::free(h) || yields.coasts && yields.shift == Yield::free(h).shift,
             per_mass: light * shift_gain,

@@ -96,16 +96,21 @@ fn root(g: f64, b: f64, a: f64, g1: f64) -> f64 {
 }
 
 /// Two surfaces that touch: up to four points with one normal, and one friction between them.
+///
+/// Crowds are gone over in an order that memory does not have: what the solver needs of it lies together, as in [`Spot`].
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub struct Contact {
     /// The two colliders, the lower number first, and their bodies.
     pub colliders: [u32; 2],
     pub bodies: [u32; 2],
-    /// Its normal in the axes of the bodies.
-    pub face: Face,
     /// Where its points begin among all, and how many there are.
     first: u32,
     count: u32,
+    /// Tangential impulse on the second, world, the one that turns it about the normal, and that against its rolling.
+    pub rub: DVec3,
+    pub twist: f64,
+    pub roll: DVec3,
     /// Normal from the first to the second, and two directions across it.
     pub axes: [DVec3; 3],
     /// From the bodies' centres to the middle of the points, and how far these are from it on average.
@@ -119,34 +124,35 @@ pub struct Contact {
     pub softness: f64,
     /// Rolling friction: the length by which pressure is ahead of what rolls.
     pub rolling: f64,
-    /// Tangential impulse on the second, world, the one that turns it about the normal, and that against its rolling.
-    pub rub: DVec3,
-    pub twist: f64,
-    pub roll: DVec3,
+    /// Its normal in the axes of the bodies.
+    pub face: Face,
 }
 
 /// One point of it.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
 pub struct Spot {
-    /// The point in the axes of the bodies.
-    pub at: Point,
-    /// In the world, when the impulse acts.
-    pub point: DVec3,
     /// From the bodies' centres.
     pub levers: [DVec3; 2],
+    pub wanted: Wanted,
+    /// How much of the speed of parting an impulse costs a coating.
+    pub give: f64,
+    /// Normal impulse.
+    pub impulse: f64,
+    /// Speed of parting at the start of the step.
+    pub approach: f64,
+    /// In the world, when the impulse acts.
+    pub point: DVec3,
+    /// The push of a coating, instead of a firm point.
+    pub press: Option<Press>,
+    /// The point in the axes of the bodies.
+    pub at: Point,
     /// Where the point is at the start of the step, and at its end without contact.
     ends: [DVec3; 2],
     pub when: Crossing,
-    pub wanted: Wanted,
-    /// The push of a coating, instead of a firm point; and how much of the speed of parting an impulse costs it.
-    pub press: Option<Press>,
-    pub give: f64,
-    /// Speed of parting at the start of the step, when they meet, and at its end without contact.
-    pub approach: f64,
+    /// The same when they meet, and at its end without contact.
     pub meeting: f64,
     pub leaving: f64,
-    /// Normal impulse.
-    pub impulse: f64,
 }
 
 impl Contact {

@@ -63,6 +63,9 @@ impl Touch {
         if body.end != body.to {
             all = all.with(&around(&body.end));
         }
+        let far =
+            (body.to.position - body.from.position).length() + body.spun * self.carriers.radii[c as usize];
+        self.tight[c as usize] = all.loosened(0.5 * CLOSE * collider.size + far);
         let all = all.loosened(0.5 * NEAR * collider.size);
         self.bounds[c as usize] = all;
         let been = &mut self.been[c as usize];
@@ -75,6 +78,7 @@ impl Touch {
         for k in 0..self.active.len() {
             let body = &mut self.bodies[self.active[k] as usize];
             body.looked = body.end.position;
+            body.strays = body.end != body.to;
         }
         let mut foreseen = true;
         for k in 0..self.near.len() {
@@ -92,7 +96,10 @@ impl Touch {
         self.points.clear();
         self.overlaps.fill(false);
         for &(a, b) in &pairs {
-            self.pair(world, [a, b]);
+            // Many are near each other for what others may do to them, but too far to touch.
+            if self.tight[a as usize].meets(&self.tight[b as usize]) {
+                self.pair(world, [a, b]);
+            }
         }
         self.pairs = pairs;
     }
@@ -162,7 +169,8 @@ impl Touch {
                 None => moment = 1.0, // side by side at the end, at most
             }
         }
-        let strays = bodies[0].end != bodies[0].to || bodies[1].end != bodies[1].to;
+        let strays = bodies[0].strays || bodies[1].strays;
+        let keep = (CLOSE * size + moved).min(NEAR * size);
         let at = [0, 1].map(|e| match moment {
             0.0 => bodies[e].from,
             1.0 if strays => bodies[e].end,
@@ -172,12 +180,15 @@ impl Touch {
         let places = of.map(|c| c.place);
         let placed =
             [0, 1].map(|e| if places[e] == Placement::IDENTITY { at[e] } else { at[e].then(&places[e]) });
-        let reach = NEAR * size + if moment > 0.0 { sweep(0) + sweep(1) } else { moved };
+        let reach = match moment > 0.0 {
+            true => NEAR * size + sweep(0) + sweep(1),
+            false if strays => NEAR * size + moved,
+            false => keep + moved,
+        };
         self.found.clear();
         let first = (&of[0].geometry, &placed[0]);
         near(first, (&of[1].geometry, &placed[1]), reach, &mut self.library, &mut self.found);
         let softness = softness(of);
-        let keep = (CLOSE * size + moved).min(NEAR * size);
         if let Some(k) = world.rig.colliders.inside(pair[0] as usize, pair[1] as usize)
             && !world.state.parted[k]
         {
@@ -255,12 +266,22 @@ impl Touch {
         let mut overlooked = None;
         for &b in &self.active {
             let body = &self.bodies[b as usize];
-            self.turned[b as usize] = Body::chord(body.from.rotation, body.end.rotation);
+            let turned = Body::chord(body.from.rotation, body.end.rotation);
+            let way = (body.end.position - body.from.position).length();
+            for &c in self.carriers.of(b) {
+                let turned = turned * self.carriers.radii[c as usize];
+                self.moves[c as usize] = (turned, way + turned);
+            }
         }
         let mut at = 0;
         for k in 0..self.pairs.len() {
             let (a, b) = self.pairs[k];
             let pair = [a, b];
+            let [x, y] = pair.map(|c| self.carriers.sizes[self.carriers.body_of[c as usize] as usize]);
+            let moves = pair.map(|c| self.moves[c as usize]);
+            if moves[0].1 + moves[1].1 < STALE * x.min(y) {
+                continue;
+            }
             while at < self.contacts.len() && self.contacts[at].colliders < pair {
                 at += 1;
             }
@@ -268,45 +289,98 @@ impl Touch {
             let bodies = pair.map(|c| &self.bodies[self.carriers.body_of[c as usize] as usize]);
             let size = of[0].size.min(of[1].size);
             let way = |body: &Body| body.end.position - body.from.position;
-            let turned = |e: usize| {
-                self.turned[self.carriers.body_of[pair[e] as usize] as usize]
-                    * self.carriers.radii[pair[e] as usize]
-            };
-            if (way(bodies[1]) - way(bodies[0])).length() + turned(0) + turned(1) < STALE * size
+            if (way(bodies[1]) - way(bodies[0])).length() + moves[0].0 + moves[1].0 < STALE * size
                 || softness(of) > 0.0
                 || world.rig.colliders.inside(a as usize, b as usize).is_some()
             {
                 continue;
             }
-            let placed = [0, 1].map(|e| bodies[e].end.then(&of[e].place));
-            self.found.clear();
-            let first = (&of[0].geometry, &placed[0]);
-            near(first, (&of[1].geometry, &placed[1]), 0.0, &mut self.library, &mut self.found);
-            let deepest = |m: &Manifold, at: [&Placement; 2]| {
-                m.points().iter().fold(f64::INFINITY, |d, p| d.min(m.meet(p, at[0], at[1]).gap))
-            };
-            let ends = [&bodies[0].end, &bodies[1].end];
-            let known = self.contacts[at..].iter().take_while(|c| c.colliders == pair);
-            let known = known
-                .flat_map(|c| c.spots(&self.points).iter().map(|s| c.face.meet(&s.at, ends[0], ends[1]).gap));
-            let known = known.fold(0.0_f64, f64::min);
-            for m in &self.found {
-                if deepest(m, [&placed[0], &placed[1]]) < known - MISSED * size {
-                    self.extras.push((pair, in_bodies(m, of)));
-                    overlooked = Some(self.simulated(pair.map(|c| self.carriers.body_of[c as usize])));
-                }
+            if self.misses(world, pair, at) {
+                overlooked = Some(self.simulated(pair.map(|c| self.carriers.body_of[c as usize])));
             }
         }
         self.extras.sort_unstable_by_key(|e| e.0);
         overlooked
+    }
+
+    /// Whether a pair overlaps where it ended without a contact that knows; its contacts begin at `at`.
+    fn misses(&mut self, world: &World<'_>, pair: [u32; 2], at: usize) -> bool {
+        let missed = if self.contacts.len() > MANY { MISSED_BY_MANY } else { MISSED };
+        let of = pair.map(|c| &world.rig.colliders.all[c as usize]);
+        let bodies = pair.map(|c| &self.bodies[self.carriers.body_of[c as usize] as usize]);
+        let size = of[0].size.min(of[1].size);
+        let placed = [0, 1].map(|e| bodies[e].end.then(&of[e].place));
+        self.found.clear();
+        let first = (&of[0].geometry, &placed[0]);
+        near(first, (&of[1].geometry, &placed[1]), 0.0, &mut self.library, &mut self.found);
+        let deepest = |m: &Manifold, at: [&Placement; 2]| {
+            m.points().iter().fold(f64::INFINITY, |d, p| d.min(m.meet(p, at[0], at[1]).gap))
+        };
+        let ends = [&bodies[0].end, &bodies[1].end];
+        let known = self.contacts[at..].iter().take_while(|c| c.colliders == pair);
+        let known = known
+            .flat_map(|c| c.spots(&self.points).iter().map(|s| c.face.meet(&s.at, ends[0], ends[1]).gap));
+        let known = known.fold(0.0_f64, f64::min);
+        let before = self.extras.len();
+        for m in &self.found {
+            if deepest(m, [&placed[0], &placed[1]]) < known - missed * size {
+                self.extras.push((pair, in_bodies(m, of)));
+            }
+        }
+        self.extras.len() > before
+    }
+
+    /// Whether bodies whose ways contacts have bent far may meet something else: of a crowd, whether they do.
+    pub(super) fn strays(&mut self, world: &World<'_>) -> bool {
+        let strayed = self.active.iter().filter(|b| self.strayed(**b)).count();
+        if self.contacts.len() <= MANY || strayed > FEW {
+            return strayed > 0;
+        }
+        for k in 0..self.active.len() {
+            let body = self.active[k];
+            if strayed == 0 || !self.strayed(body) {
+                continue;
+            }
+            for n in 0..self.carriers.of(body).len() {
+                let c = self.carriers.of(body)[n];
+                if !self.bound(world, c) || self.runs_into(world, c) {
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    /// Whether a collider that has strayed overlaps another where it ended without a contact that knows.
+    fn runs_into(&mut self, world: &World<'_>, c: u32) -> bool {
+        for k in 0..self.near.len() {
+            let pair = [c.min(self.near[k]), c.max(self.near[k])];
+            let near = self.bounds[pair[0] as usize].meets(&self.bounds[pair[1] as usize]);
+            let firm = || softness(pair.map(|c| &world.rig.colliders.all[c as usize])) == 0.0;
+            if near && self.carriers.may_touch(world.rig, pair[0], pair[1]) {
+                let known = world.rig.colliders.inside(pair[0] as usize, pair[1] as usize).is_some();
+                let at = self.contacts.partition_point(|c| c.colliders < pair);
+                if !known && firm() && self.misses(world, pair, at) {
+                    self.extras.sort_unstable_by_key(|e| e.0);
+                    return true;
+                }
+            }
+        }
+        false
     }
 }
 
 /// A pair that moves against each other by more than this share of the smaller thing is looked at again at the end.
 const STALE: f64 = 0.02;
 
-/// An overlap that no contact knew of, as a share of the smaller thing.
+/// An overlap that no contact knew of, as a share of the smaller thing. Of a crowd, which is not pushed apart to more than
+/// that, the next step will know soon enough.
 const MISSED: f64 = 1e-3;
+const MISSED_BY_MANY: f64 = 1e-2;
+const MANY: usize = 1000;
+
+/// So many that have strayed are looked at one by one.
+const FEW: usize = 32;
 
 /// A manifold in the axes of the bodies instead of the shapes.
 fn in_bodies(manifold: &Manifold, of: [&Collider; 2]) -> Manifold {

@@ -197,19 +197,11 @@ impl Couple for &Coupling {
     }
 
     #[inline(always)]
-    fn push(
-        self,
-        g: &Group,
-        moved: &mut [Moved],
-        rows: &[Row],
-        by: impl Fn(&Row) -> f64,
-        rub: [f64; 2],
-        twist: f64,
-    ) {
-        let [n, t, s] = g.axes;
-        let mut pushes = g.push_across(t * rub[0] + s * rub[1], n * twist);
+    fn push(self, g: &Group, moved: &mut [Moved], rows: &[Row]) {
+        let n = g.axes[0];
+        let mut pushes = g.push_across(g.rub_in_world(), n * g.twist);
         for row in rows {
-            let by = by(row);
+            let by = row.impulse;
             pushes[0] = (pushes[0].0 - n * by, pushes[0].1 - row.arms[0] * by);
             pushes[1] = (pushes[1].0 + n * by, pushes[1].1 + row.arms[1] * by);
         }

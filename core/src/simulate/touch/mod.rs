@@ -7,12 +7,15 @@
 mod apart;
 mod body;
 mod contact;
+mod crowd;
 mod detect;
+mod lanes;
 mod linked;
 mod rest;
 mod row;
 mod soft;
 mod solve;
+mod sweeps;
 mod tie;
 
 use super::State;
@@ -28,9 +31,10 @@ use crate::rig::{Drive, Rig};
 use apart::Apart;
 use body::Body;
 use contact::Contact;
+use crowd::Crowd;
 use glam::DVec3;
 use linked::Coupling;
-use row::{Group, Moved, Row};
+use row::{Course, Gained, Group, Moved, Row};
 use std::sync::Arc;
 use tie::Tie;
 
@@ -85,10 +89,12 @@ pub struct Touch {
     /// Where the colliders of the cluster have been, and those that went where nobody thought they would.
     been: Vec<Bounds>,
     pub went: Vec<(u32, Bounds)>,
-    /// By which chord each body has turned when it ended.
-    turned: Vec<f64>,
+    /// How far each collider's furthest point was turned when the step ended, and how far it was moved in all, at most.
+    moves: Vec<(f64, f64)>,
     bodies: Vec<Body>,
     bounds: Vec<Bounds>,
+    /// The same with less room: what it may touch of its own accord.
+    tight: Vec<Bounds>,
     ordered: Vec<Bounds>,
     sweep: Sweep,
     pairs: Vec<(u32, u32)>,
@@ -112,6 +118,8 @@ pub struct Touch {
     order: Vec<(u32, u32)>,
     groups: Vec<Group>,
     rows: Vec<Row>,
+    /// The same of an island with very many.
+    crowd: Crowd,
     /// Joints by island, and their rows in one.
     joints: Vec<(u32, u32)>,
     ties: Vec<Tie>,
@@ -120,6 +128,9 @@ pub struct Touch {
     /// Which solids have joints.
     jointed: Vec<bool>,
     moved: Vec<Moved>,
+    courses: Vec<Course>,
+    /// What contacts did to these.
+    gained: Vec<Gained>,
     /// Number of a body in its island, and the bodies of all islands one after the other.
     local: Vec<u32>,
     members: Vec<u32>,
@@ -141,6 +152,8 @@ pub struct Touch {
     any_bounces: bool,
     any_lively: bool,
     any_wakes: bool,
+    /// Whether anything has rolling friction.
+    any_rolls: bool,
 }
 
 /// What does not change while contacts are solved.
@@ -185,9 +198,10 @@ impl Touch {
             stamp: 0,
             been: vec![nowhere; all.len()],
             went: Vec::with_capacity(16),
-            turned: vec![0.0; bodies],
+            moves: vec![(0.0, 0.0); all.len()],
             bodies: vec![Body::STILL; bodies],
             bounds: vec![nowhere; all.len()],
+            tight: vec![nowhere; all.len()],
             ordered: Vec::with_capacity(all.len()),
             sweep: Sweep::with_capacity(all.len()),
             pairs: Vec::with_capacity(some),
@@ -205,11 +219,14 @@ impl Touch {
             order: Vec::with_capacity(some),
             groups: Vec::with_capacity(some),
             rows: Vec::with_capacity(4 * some),
+            crowd: Crowd::with_room(bodies, some),
             joints: Vec::with_capacity(rig.joints.len()),
             ties: Vec::with_capacity(6 * rig.joints.len()),
             coupling: Coupling::with_room(bodies, linkages.most_answering()),
             jointed,
             moved: Vec::with_capacity(bodies),
+            courses: Vec::with_capacity(bodies),
+            gained: Vec::with_capacity(bodies),
             local: vec![u32::MAX; bodies],
             members: Vec::with_capacity(bodies),
             apart: Apart::with_room(bodies, some),
@@ -222,6 +239,7 @@ impl Touch {
             steady: rig.world.is_steady(),
             any_bounces: all.iter().any(|c| c.material.bounce > 0.0),
             any_lively: all.iter().any(|c| c.material.bounce > solve::LIVELY),
+            any_rolls: all.iter().any(|c| c.material.rolling > 0.0),
             any_wakes: rig.solids.iter().any(|s| s.release.is_some_and(|r| r.touched.is_some())),
         }
     }
@@ -335,7 +353,7 @@ pub fn touch(
             return Err(Cause::Bounces(b));
         }
         let overlooks = t.overlooks(&world);
-        if !t.strayed() && overlooks.is_none() {
+        if overlooks.is_none() && !t.strays(&world) {
             break;
         }
         passes += 1;
@@ -347,7 +365,7 @@ pub fn touch(
         }
     }
     let mut outcome = t.push_apart();
-    if outcome.is_ok() && !whatever && t.strayed() {
+    if outcome.is_ok() && !whatever && t.active.iter().any(|b| t.strayed(*b)) {
         // What was pushed far may be inside something else now.
         outcome = t.overlooks(&world).map_or(Ok(()), |b| Err(Cause::Overlap(b)));
     }

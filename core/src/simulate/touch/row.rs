@@ -22,6 +22,49 @@ impl Moved {
     pub fn new(body: &Body) -> Moved {
         Moved { now: body.free, per_mass: body.per_mass, per_inertia: body.per_inertia }
     }
+
+    /// Whether impulses move it.
+    pub fn moves(&self) -> bool {
+        self.per_mass > 0.0 || self.per_inertia != DMat3::ZERO
+    }
+}
+
+/// What contacts do to a body in all.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Gained {
+    /// Impulse, and angular impulse.
+    pub kick: DVec3,
+    pub twist: DVec3,
+    /// The same, each by the share of the step that it has left to move the body.
+    pub push: DVec3,
+    pub turn: DVec3,
+}
+
+/// Adds what a contact does to its bodies.
+pub fn hand_out(contact: &Contact, spots: &[Spot], bodies: [u32; 2], gained: &mut [Gained]) {
+    let n = contact.axes[0];
+    let (mut load, mut late) = (0.0, 0.0);
+    let mut turns = [(DVec3::ZERO, DVec3::ZERO); 2];
+    for spot in spots {
+        load += spot.impulse;
+        late += spot.impulse * spot.wanted.late;
+        for (turn, lever) in turns.iter_mut().zip(spot.levers) {
+            let twist = lever.cross(n) * spot.impulse;
+            *turn = (turn.0 + twist, turn.1 + twist * spot.wanted.late);
+        }
+    }
+    let rub = contact.rub;
+    let about = n * contact.twist + contact.roll;
+    let (kick, mean) = (rub + n * load, if load > 0.0 { late / load } else { 0.5 });
+    let push = rub * mean + n * late;
+    for (e, sign) in [(0, -1.0), (1, 1.0)] {
+        let gained = &mut gained[bodies[e] as usize];
+        let twist = contact.levers[e].cross(rub) + about;
+        gained.kick += kick * sign;
+        gained.push += push * sign;
+        gained.twist += (twist + turns[e].0) * sign;
+        gained.turn += (twist * mean + turns[e].1) * sign;
+    }
 }
 
 /// One point: its normal direction.
@@ -34,8 +77,8 @@ pub struct Row {
     give: f64,
     per_normal: f64,
     pub impulse: f64,
-    /// Before the sweep, and the direction of the search.
-    last: f64,
+    /// What the last sweep changed, and the direction of the search.
+    by: f64,
     along: f64,
 }
 
@@ -64,8 +107,11 @@ pub struct Group {
     /// Rolling friction: the length by which pressure is ahead, and its angular impulse across the normal.
     rolling: f64,
     pub roll: DVec3,
-    last: [f64; 3],
+    /// What the last sweep changed of all these, and the direction of the search.
+    by: [f64; 3],
     along: [f64; 3],
+    roll_by: DVec3,
+    roll_along: DVec3,
 }
 
 /// Two directions across a unit vector.
@@ -97,7 +143,7 @@ impl Group {
                 give: spot.give,
                 per_normal: if normal > 0.0 { 1.0 / normal } else { 0.0 },
                 impulse: spot.impulse,
-                last: 0.0,
+                by: 0.0,
                 along: 0.0,
             });
         }
@@ -133,8 +179,10 @@ impl Group {
             twist: contact.twist,
             rolling: contact.rolling,
             roll: DVec3::ZERO,
-            last: [0.0; 3],
+            by: [0.0; 3],
             along: [0.0; 3],
+            roll_by: DVec3::ZERO,
+            roll_along: DVec3::ZERO,
         }
     }
 
@@ -164,17 +212,27 @@ impl Group {
         [(-rub, -(self.levers[0].cross(rub) + about)), (rub, self.levers[1].cross(rub) + about)]
     }
 
+    /// Tells the contact what came of it, by rows that begin with its own; returns how many those are.
+    pub fn tell(&self, rows: &[Row], contact: &mut Contact, points: &mut [Spot]) -> usize {
+        (contact.rub, contact.twist, contact.roll) = (self.rub_in_world(), self.twist, self.roll);
+        for (spot, row) in contact.spots_mut(points).iter_mut().zip(rows) {
+            spot.impulse = row.impulse;
+        }
+        self.rows
+    }
+
     /// The tangential impulse in the world.
     pub fn rub_in_world(&self) -> DVec3 {
         self.axes[1] * self.rub[0] + self.axes[2] * self.rub[1]
     }
 
-    /// Visits the contact once; returns by how much its velocities were off.
+    /// Visits the contact once, after it has gone on by `share`; returns by how much its velocities were off.
     #[inline(always)]
     fn visit(
         &mut self,
         rows: &mut [Row],
         moved: &mut [Moved],
+        share: f64,
         changed: &mut f64,
         couple: impl Couple,
     ) -> f64 {
@@ -186,12 +244,15 @@ impl Group {
         let mut off = 0.0_f64;
         let mut load = 0.0;
         for row in rows {
+            let more = share * row.along;
+            row.along = more + row.by;
+            row.impulse += more;
             let parting = n.dot(y.velocity - x.velocity) + row.arms[1].dot(y.spin) - row.arms[0].dot(x.spin);
             let lacking = row.wanted - parting - row.give * row.impulse;
             let impulse = (row.impulse + lacking * row.per_normal).max(0.0);
             let by = impulse - row.impulse;
             load += impulse;
-            row.last = row.impulse;
+            row.by = by;
             *changed += by * by;
             if by != 0.0 {
                 row.impulse = impulse;
@@ -202,7 +263,17 @@ impl Group {
                 pushes[0].1 -= row.arms[0] * by;
             }
         }
-        self.last = [self.rub[0], self.rub[1], self.twist];
+        let more = [share * self.along[0], share * self.along[1], share * self.along[2]];
+        self.along = [more[0] + self.by[0], more[1] + self.by[1], more[2] + self.by[2]];
+        self.by = [0.0; 3];
+        self.rub = [self.rub[0] + more[0], self.rub[1] + more[1]];
+        self.twist += more[2];
+        if self.rolling > 0.0 {
+            let more = self.roll_along * share;
+            self.roll_along = more + self.roll_by;
+            self.roll_by = DVec3::ZERO;
+            self.roll += more;
+        }
         let load = load.min(self.most_load);
         if load > 0.0 || self.rub != [0.0; 2] || self.twist != 0.0 {
             let v = y.at(self.levers[1]) - x.at(self.levers[0]);
@@ -219,14 +290,16 @@ impl Group {
             }
             let (dp, dq) = (p - self.rub[0], q - self.rub[1]);
             self.rub = [p, q];
+            (self.by[0], self.by[1]) = (dp, dq);
             *changed += dp * dp + dq * dq;
             let rub = t * dp + s * dq;
             let mut about = 0.0;
             if self.per_twist > 0.0 {
                 let most = self.slide * load * self.breadth;
-                let twist = (self.twist - n.dot(y.spin - x.spin) * self.per_twist).clamp(-most, most);
+                let twist = (self.twist - n.dot(y.spin - x.spin) * self.per_twist).max(-most).min(most);
                 about = twist - self.twist;
                 self.twist = twist;
+                self.by[2] = about;
                 *changed += about * about * self.per_breadth_squared;
                 off = off.max(about.abs() * self.off_per_twist);
             }
@@ -238,7 +311,8 @@ impl Group {
                     let per = d.dot((moved[a].per_inertia + moved[b].per_inertia) * d);
                     let roll = self.roll - across * (1.0 / per.max(1e-300));
                     let roll = roll.clamp_length_max(self.rolling * load);
-                    about += roll - self.roll;
+                    self.roll_by = roll - self.roll;
+                    about += self.roll_by;
                     self.roll = roll;
                 }
             }
@@ -256,7 +330,7 @@ impl Group {
 }
 
 /// Inverse of a symmetric matrix of two rows; nothing, where it has none.
-fn inverse(tt: f64, ts: f64, ss: f64) -> [f64; 3] {
+pub fn inverse(tt: f64, ts: f64, ss: f64) -> [f64; 3] {
     let det = tt * ss - ts * ts;
     let per = if det > 1e-12 * tt * ss { 1.0 / det } else { 0.0 };
     [ss * per, -ts * per, tt * per]
@@ -276,16 +350,8 @@ pub trait Couple: Copy {
     /// Velocity across per impulse, about.
     fn looseness(self, g: &Group, moved: &[Moved]) -> f64;
 
-    /// All after impulses at all points, friction and a turn.
-    fn push(
-        self,
-        g: &Group,
-        moved: &mut [Moved],
-        rows: &[Row],
-        by: impl Fn(&Row) -> f64,
-        rub: [f64; 2],
-        twist: f64,
-    );
+    /// All after the impulses that a contact has.
+    fn push(self, g: &Group, moved: &mut [Moved], rows: &[Row]);
 }
 
 /// No joints.
@@ -320,32 +386,23 @@ impl Couple for Alone {
     }
 
     #[inline(always)]
-    fn push(
-        self,
-        g: &Group,
-        moved: &mut [Moved],
-        rows: &[Row],
-        by: impl Fn(&Row) -> f64,
-        rub: [f64; 2],
-        twist: f64,
-    ) {
+    fn push(self, g: &Group, moved: &mut [Moved], rows: &[Row]) {
         let [a, b] = g.bodies.map(|i| i as usize);
-        let [n, t, s] = g.axes;
+        let n = g.axes[0];
         let (mut x, mut y) = (moved[a].now, moved[b].now);
         let (per_a, per_b) = (moved[a].per_mass, moved[b].per_mass);
         let mut load = 0.0;
         for row in rows {
-            let by = by(row);
-            load += by;
-            x.spin -= row.spins[0] * by;
-            y.spin += row.spins[1] * by;
+            load += row.impulse;
+            x.spin -= row.spins[0] * row.impulse;
+            y.spin += row.spins[1] * row.impulse;
         }
-        let across = t * rub[0] + s * rub[1];
+        let across = g.rub_in_world();
         let all = across + n * load;
         x.velocity -= all * per_a;
         y.velocity += all * per_b;
-        x.spin -= moved[a].per_inertia * (g.levers[0].cross(across) + n * twist);
-        y.spin += moved[b].per_inertia * (g.levers[1].cross(across) + n * twist);
+        x.spin -= moved[a].per_inertia * (g.levers[0].cross(across) + n * g.twist);
+        y.spin += moved[b].per_inertia * (g.levers[1].cross(across) + n * g.twist);
         (moved[a].now, moved[b].now) = (x, y);
     }
 }
@@ -364,13 +421,20 @@ pub fn freeze_friction(groups: &mut [Group]) {
     groups.iter_mut().for_each(|g| g.most_load = g.noted_load);
 }
 
-/// Visits all contacts; returns by how much velocities were off at most, and what impulses changed by, as a square.
+/// Visits all contacts, which go on by `share` first, see [`go_on`]; returns by how much velocities were off at most, and
+/// what impulses changed by, as a square.
 #[inline(always)]
-pub fn sweep(groups: &mut [Group], rows: &mut [Row], moved: &mut [Moved], couple: impl Couple) -> (f64, f64) {
+pub fn sweep(
+    groups: &mut [Group],
+    rows: &mut [Row],
+    moved: &mut [Moved],
+    share: f64,
+    couple: impl Couple,
+) -> (f64, f64) {
     let (mut most, mut changed, mut at) = (0.0_f64, 0.0, 0);
     for group in groups.iter_mut() {
         let to = at + group.rows;
-        most = most.max(group.visit(&mut rows[at..to], moved, &mut changed, couple));
+        most = most.max(group.visit(&mut rows[at..to], moved, share, &mut changed, couple));
         at = to;
     }
     (most, changed)
@@ -381,37 +445,30 @@ pub fn start(groups: &[Group], rows: &[Row], moved: &mut [Moved], couple: impl C
     let mut at = 0;
     for group in groups {
         let own = &rows[at..at + group.rows];
-        couple.push(group, moved, own, |r| r.impulse, group.rub, group.twist);
+        couple.push(group, moved, own);
         at += group.rows;
     }
 }
 
+/// How a sweep changed the motion of a body: from where, and the direction of the search.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Course {
+    pub from: Twist,
+    along: Twist,
+}
+
 /// Goes on along what earlier sweeps changed, `share` of it (Silcowitz, Niebe and Erleben 2010: Fletcher and Reeves'
 /// conjugate gradients with a sweep as the gradient). 0 begins anew.
+///
+/// Bodies do so at once, each impulse when it is next visited: motions are linear in these, and many contacts are gone over
+/// once for both.
 #[inline(always)]
-pub fn go_on(groups: &mut [Group], rows: &mut [Row], moved: &mut [Moved], share: f64, couple: impl Couple) {
-    let mut at = 0;
-    for g in groups.iter_mut() {
-        let own = &mut rows[at..at + g.rows];
-        at += g.rows;
-        let by = [g.rub[0] - g.last[0], g.rub[1] - g.last[1], g.twist - g.last[2]];
-        if share == 0.0 {
-            own.iter_mut().for_each(|r| r.along = r.impulse - r.last);
-            g.along = by;
-            continue;
-        }
-        for r in own.iter_mut() {
-            let more = share * r.along;
-            r.along = more + r.impulse - r.last;
-            r.impulse += more;
-            r.last = more;
-        }
-        let more = [share * g.along[0], share * g.along[1], share * g.along[2]];
-        for k in 0..3 {
-            g.along[k] = more[k] + by[k];
-        }
-        g.rub = [g.rub[0] + more[0], g.rub[1] + more[1]];
-        g.twist += more[2];
-        couple.push(g, moved, own, |r| r.last, [more[0], more[1]], more[2]);
+pub fn go_on(moved: &mut [Moved], courses: &mut [Course], share: f64) {
+    for (m, c) in moved.iter_mut().zip(courses) {
+        let more = Twist { velocity: c.along.velocity * share, spin: c.along.spin * share };
+        c.along.velocity = more.velocity + (m.now.velocity - c.from.velocity);
+        c.along.spin = more.spin + (m.now.spin - c.from.spin);
+        m.now.velocity += more.velocity;
+        m.now.spin += more.spin;
     }
 }

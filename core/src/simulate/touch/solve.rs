@@ -1,8 +1,8 @@
 //! Impulses of all contacts, island by island, and where they bring the bodies.
 
 use super::body::{Body, Twist};
-use super::linked::Coupling;
-use super::row::{Alone, Couple, Group, Moved, Row, freeze_friction, go_on, note_loads, start, sweep};
+use super::row::{Alone, Course, Gained, Group, Moved, hand_out, start};
+use super::sweeps::{Goal, OneByOne};
 use super::tie::{self, Tie};
 use super::{Strike, Touch, Touched, World};
 use crate::joint::End;
@@ -20,6 +20,8 @@ const KNOWN: f64 = 0.1;
 const SETTLED: f64 = 1e-6;
 const SETTLED_MANY: f64 = 3e-4;
 const MANY: usize = 400;
+/// ...or, while things run into each other, by less than this share of how fast they do...
+const UNSEEN: f64 = 1e-3;
 /// ...or after so many visits in all, but not before a few sweeps.
 const MOST_VISITS: usize = 30_000;
 const LEAST_SWEEPS: usize = 12;
@@ -27,11 +29,6 @@ const MOST_SWEEPS: usize = 500;
 
 /// How often contacts are solved with other ranges at their end, or other actuators at their utmost.
 const MOST_CHANGES: usize = 4;
-
-/// Limbs that joints lock can jam: friction presses them harder against what they rub on, which makes for more friction, and
-/// sweeps would go on for ever (Painleve). When what they change has grown so often, friction stays below what the loads of
-/// the first sweep allow; with such bounds sweeps always settle.
-const JAMS: usize = 4;
 
 /// A bounce that would carry a thing by this share of its size within a step is one that is seen.
 const BOUNCES: f64 = 1e-4;
@@ -189,7 +186,9 @@ impl Touch {
         self.groups.clear();
         self.moved.clear();
         self.members.clear();
-        let mut smallest = f64::INFINITY;
+        self.crowd.begin();
+        let many = which.len() > MANY && joints.is_empty() && !self.any_rolls && !linkages.any_answers();
+        let (mut smallest, mut fastest, mut points) = (f64::INFINITY, 0.0_f64, 0);
         for &(_, c) in &self.order[which.clone()] {
             let contact = &self.contacts[c as usize];
             let numbers = contact.bodies.map(|b| {
@@ -201,17 +200,68 @@ impl Touch {
                 }
                 *local
             });
+            let spots = contact.spots(&self.points);
+            points += spots.len();
             smallest = smallest.min(contact.size);
-            self.groups.push(Group::new(
-                numbers,
-                contact,
-                contact.spots(&self.points),
-                &self.moved,
-                &mut self.rows,
-            ));
+            fastest = spots.iter().fold(fastest, |most, s| most.max(-s.approach));
+            match many {
+                true => self.crowd.add(numbers, contact, spots, &self.moved),
+                false => self.groups.push(Group::new(numbers, contact, spots, &self.moved, &mut self.rows)),
+            }
         }
+        // Many contacts are nowhere as still as few, and what is off in one of them is soon put right.
+        let share = if points > MANY { SETTLED_MANY } else { SETTLED };
+        let (still, unseen) = (share * smallest / world.h, UNSEEN * fastest);
+        let goal = |rows: usize, linked: bool| Goal {
+            settled: still.max(unseen),
+            moves: unseen > still,
+            linked,
+            most: (MOST_VISITS / rows.max(1)).clamp(LEAST_SWEEPS, MOST_SWEEPS),
+        };
+        if many {
+            self.crowd.settle(&mut self.moved, goal(points, false));
+        } else {
+            self.tie(&joints, world, linkages);
+            let goal = goal(points + self.ties.len(), !self.coupling.is_empty());
+            self.courses.clear();
+            self.courses.resize(self.moved.len(), Course::default());
+            pulp::Arch::new().dispatch(OneByOne {
+                ties: &mut self.ties,
+                groups: &mut self.groups,
+                rows: &mut self.rows,
+                moved: &mut self.moved,
+                courses: &mut self.courses,
+                coupling: &self.coupling,
+                goal,
+            });
+        }
+        self.gained.clear();
+        self.gained.resize(self.members.len(), Gained::default());
+        let mut at = 0;
+        for (k, &(_, c)) in self.order[which].iter().enumerate() {
+            let contact = &mut self.contacts[c as usize];
+            match many {
+                true => self.crowd.tell(k, contact, &mut self.points),
+                false => at += self.groups[k].tell(&self.rows[at..], contact, &mut self.points),
+            }
+            let numbers = contact.bodies.map(|b| self.local[b as usize]);
+            hand_out(contact, contact.spots(&self.points), numbers, &mut self.gained);
+        }
+        for ((&b, moved), gained) in self.members.iter().zip(&self.moved).zip(&self.gained) {
+            self.local[b as usize] = u32::MAX;
+            let body = &mut self.bodies[b as usize];
+            (self.kicks[b as usize], self.twists[b as usize]) = (gained.kick, gained.twist);
+            let shift = gained.push * (2.0 * body.per_mass * body.shift);
+            body.displace(shift, body.per_inertia * gained.turn * (2.0 * body.turn));
+            body.after = moved.now;
+            body.go(world.h);
+        }
+    }
+
+    /// Adds the joints of an island, and applies what contacts and joints start with.
+    fn tie(&mut self, joints: &Range<usize>, world: &World<'_>, linkages: &mut Linkages) {
         self.ties.clear();
-        for &(_, j) in &self.joints[joints] {
+        for &(_, j) in &self.joints[joints.clone()] {
             for end in world.rig.joints[j as usize].ends {
                 if let End::Solid(s) = end
                     && self.local[s] == u32::MAX
@@ -236,60 +286,6 @@ impl Touch {
             start(&self.groups, &self.rows, &mut self.moved, &self.coupling);
         }
         tie::start(&self.ties, &mut self.moved);
-        // Many contacts are nowhere as still as few, and what is off in one of them is soon put right.
-        let share = if self.rows.len() > MANY { SETTLED_MANY } else { SETTLED };
-        let settled = share * smallest / world.h;
-        let most =
-            (MOST_VISITS / (self.rows.len() + self.ties.len()).max(1)).clamp(LEAST_SWEEPS, MOST_SWEEPS);
-        pulp::Arch::new().dispatch(Sweeps {
-            ties: &mut self.ties,
-            groups: &mut self.groups,
-            rows: &mut self.rows,
-            moved: &mut self.moved,
-            coupling: &self.coupling,
-            settled,
-            most,
-        });
-        let mut rows = self.rows.iter();
-        for (group, &(_, c)) in self.groups.iter().zip(&self.order[which]) {
-            let contact = &mut self.contacts[c as usize];
-            (contact.rub, contact.twist, contact.roll) = (group.rub_in_world(), group.twist, group.roll);
-            let n = contact.axes[0];
-            let (mut load, mut late) = (0.0, 0.0);
-            for (spot, row) in contact.spots_mut(&mut self.points).iter_mut().zip(&mut rows) {
-                spot.impulse = row.impulse;
-                load += row.impulse;
-                late += row.impulse * spot.wanted.late;
-            }
-            let late = if load > 0.0 { late / load } else { 0.5 };
-            let contact = &self.contacts[c as usize];
-            for (e, sign) in [(0, -1.0), (1, 1.0)] {
-                let number = contact.bodies[e] as usize;
-                let body = &mut self.bodies[number];
-                let rub = contact.rub * sign;
-                let twist = contact.levers[e].cross(rub) + (n * contact.twist + contact.roll) * sign;
-                let (mut push, mut turn, mut all, mut kick) = (rub * late, twist * late, twist, rub);
-                for spot in contact.spots(&self.points) {
-                    let normal = n * (spot.impulse * sign);
-                    let twist = spot.levers[e].cross(normal);
-                    push += normal * spot.wanted.late;
-                    turn += twist * spot.wanted.late;
-                    all += twist;
-                    kick += normal;
-                }
-                self.twists[number] += all;
-                self.kicks[number] += kick;
-                let shift = push * (2.0 * body.per_mass * body.shift);
-                let turn = body.per_inertia * turn * (2.0 * body.turn);
-                body.displace(shift, turn);
-            }
-        }
-        for (&b, moved) in self.members.iter().zip(&self.moved) {
-            self.local[b as usize] = u32::MAX;
-            let body = &mut self.bodies[b as usize];
-            body.after = moved.now;
-            body.go(world.h);
-        }
     }
 
     /// A body that is keyed until something touches it, which something does.
@@ -348,11 +344,10 @@ impl Touch {
     }
 
     /// Whether contacts have bent the way of a body so far that it may meet something else.
-    pub(super) fn strayed(&self) -> bool {
-        self.active.iter().any(|&b| {
-            let (body, size) = (&self.bodies[b as usize], self.carriers.sizes[b as usize]);
-            (body.end.position - body.looked).length() > STRAYS * size
-        })
+    pub(super) fn strayed(&self, body: u32) -> bool {
+        let size = self.carriers.sizes[body as usize];
+        let body = &self.bodies[body as usize];
+        (body.end.position - body.looked).length() > STRAYS * size
     }
 
     /// Writes where bodies ended.
@@ -463,62 +458,4 @@ impl Touch {
 fn in_order(x: f64) -> u32 {
     let bits = (x as f32).to_bits();
     if bits >> 31 == 1 { !bits } else { bits | 1 << 31 }
-}
-
-/// Sweeps over an island until it has settled, compiled for the vectors that the processor has. Nothing is fused or
-/// reordered: the numbers are the same on all.
-struct Sweeps<'a> {
-    ties: &'a mut [Tie],
-    groups: &'a mut [Group],
-    rows: &'a mut [Row],
-    moved: &'a mut [Moved],
-    coupling: &'a Coupling,
-    /// Velocities that are off by less are right.
-    settled: f64,
-    most: usize,
-}
-
-impl pulp::WithSimd for Sweeps<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _: S) {
-        match self.coupling.is_empty() {
-            true => self.run(Alone),
-            false => {
-                let coupling = self.coupling;
-                self.run(coupling);
-            }
-        }
-    }
-}
-
-impl Sweeps<'_> {
-    #[inline(always)]
-    fn run(self, couple: impl Couple) {
-        let Sweeps { ties, groups, rows, moved, settled, most, coupling } = self;
-        let (mut before, mut grew, linked) = (0.0, 0, !coupling.is_empty());
-        for round in 0..most {
-            tie::note(ties);
-            let tied = tie::sweep(ties, moved);
-            let (off, changed) = sweep(groups, rows, moved, couple);
-            if off.max(tied) < settled || round + 1 == most {
-                break;
-            }
-            let now = changed + tie::changed(ties);
-            if linked {
-                if round == 0 {
-                    note_loads(groups, rows);
-                }
-                grew += usize::from(now >= before && round > 0);
-                if grew == JAMS {
-                    freeze_friction(groups);
-                }
-            }
-            let share = if before > 0.0 && now < before { now / before } else { 0.0 };
-            go_on(groups, rows, moved, share, couple);
-            tie::go_on(ties, moved, share);
-            before = now;
-        }
-    }
 }

@@ -109,7 +109,7 @@ impl Tie {
             } else if matches!(joint.kind, Kind::SlideTo | Kind::TurnTo) {
                 tie.wanted += (aims[1].rest - aims[0].rest) / h;
             }
-            tie.impulse = tie.impulse.clamp(tie.least, tie.most);
+            tie.impulse = tie.impulse.max(tie.least).min(tie.most);
             tie.per = 1.0 / (yields + tie.give);
             ties.push(tie);
         }
@@ -136,7 +136,7 @@ impl Tie {
             }
         }
         let lacking = self.wanted - rate - self.give * self.impulse;
-        let impulse = (self.impulse + lacking * self.per).clamp(self.least, self.most);
+        let impulse = (self.impulse + lacking * self.per).max(self.least).min(self.most);
         let by = impulse - self.impulse;
         self.impulse = impulse;
         self.push(by, moved);
@@ -180,15 +180,12 @@ pub fn changed(ties: &[Tie]) -> f64 {
     ties.iter().map(|t| (t.impulse - t.last) * (t.impulse - t.last)).sum()
 }
 
-/// Goes on along what earlier sweeps changed, see [`super::row::go_on`].
+/// Goes on along what earlier sweeps changed; bodies do so in [`super::row::go_on`].
 #[inline(always)]
-pub fn go_on(ties: &mut [Tie], moved: &mut [Moved], share: f64) {
+pub fn go_on(ties: &mut [Tie], share: f64) {
     for t in ties.iter_mut() {
         let more = share * t.along;
         t.along = more + t.impulse - t.last;
-        if more != 0.0 {
-            t.impulse += more;
-            t.push(more, moved);
-        }
+        t.impulse += more;
     }
 }
