@@ -77,6 +77,37 @@ impl Axes {
         Axes { world, round: moments.x == moments.y && moments.y == moments.z }
     }
 
+    /// Axes half way between two attitudes: the one that the body is roundest about points where the mean of both
+    /// does, the others are at right angles to it. So a round body keeps its spin about that axis under forces there,
+    /// however far it turns: with `a` the axis, `P` the momentum and `c` the Cayley vector of the turn,
+    /// `a1 P1 - a0 P0 = (c x a').I'c / h + a'.r' x f`, and both vanish (a' = (a0 + a1) / 2, of which I' is an axis and
+    /// r' a multiple).
+    #[inline(always)]
+    pub fn between(from: DQuat, to: DQuat, moments: DVec3) -> Axes {
+        let round = moments.x == moments.y && moments.y == moments.z;
+        if round {
+            return Axes { world: DMat3::IDENTITY, round };
+        }
+        let sum = DMat3::from_quat(from) + DMat3::from_quat(to);
+        // How unlike the other two moments are, as shares.
+        let [x, y, z] = [moments.x, moments.y, moments.z];
+        let [yz, zx, xy] = [(y - z).abs() * x, (z - x).abs() * y, (x - y).abs() * z];
+        let world = if yz <= zx && yz <= xy {
+            let a = sum.x_axis.normalize();
+            let b = sum.y_axis.reject_from_normalized(a).normalize();
+            DMat3::from_cols(a, b, a.cross(b))
+        } else if zx <= xy {
+            let b = sum.y_axis.normalize();
+            let c = sum.z_axis.reject_from_normalized(b).normalize();
+            DMat3::from_cols(b.cross(c), b, c)
+        } else {
+            let c = sum.z_axis.normalize();
+            let a = sum.x_axis.reject_from_normalized(c).normalize();
+            DMat3::from_cols(a, c.cross(a), c)
+        };
+        Axes { world, round }
+    }
+
     /// The matrix that multiplies by `factors` along the axes.
     #[inline(always)]
     pub fn matrix(&self, factors: DVec3) -> DMat3 {

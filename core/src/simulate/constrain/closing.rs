@@ -3,7 +3,8 @@
 //! The forces of the step before and the free motion tell about where the bodies end. There the rows are taken and held,
 //! forces are sought along them (one factorisation, a solve per round), and the bodies follow in proportion. Rows that moved
 //! with every round would seem better, but forces in long chains of hinges are sensitive without bounds, and would never
-//! settle. Where rounds stop closing, the step is too long, and is given up.
+//! settle. Only where a body ends far from the guess, rows are taken anew there: levers and inertia of another attitude
+//! would feed its spin. Where rounds stop closing, the step is too long, and is given up.
 //!
 //! Ranges (ropes, limits) hold only one way: those that are past their end get a row, those that would have to pull lose
 //! it. Springs give way by what they are (`soft`).
@@ -27,6 +28,15 @@ const SLOW: f64 = 0.5;
 
 /// Slow rounds until the step is given up.
 const MOST_SLOW: usize = 5;
+
+/// A body that turned by this much (Cayley vector) less or more than guessed has other levers and another inertia.
+const MISJUDGED: f64 = 0.05;
+
+/// Rows are taken anew once so much is left of what was open with the last: then where bodies end is clear.
+const CLEAR: f64 = 0.01;
+
+/// How often rows are taken anew in one step.
+const MOST_ANEW: usize = 3;
 
 /// A trend carries at most this far.
 const MOST_TREND: f64 = 2.0;
@@ -53,11 +63,12 @@ impl Constraints {
         self.hold_levers(rig);
         let mut pulls = self.start_over();
         let (mut last, mut slow, mut changes) = (f64::INFINITY, 0, 0);
+        let (mut first, mut anew, mut left) = (f64::INFINITY, 0, rig.solver.rounds);
         // One sweep of pairs leaves most open, and that is no sign of a step too long.
         let limited = rig.solver.limited;
         let patient = limited && (rig.solver.tier != Tier::Direct || rig.solver.budget.is_none());
         let trend = rig.solver.tier != Tier::Pairwise;
-        for round in 0..=rig.solver.rounds {
+        loop {
             self.follow(pulls);
             pulls = true;
             let open = self.residuals(rig);
@@ -65,11 +76,20 @@ impl Constraints {
             if limited {
                 self.keep_best(size);
             }
-            if !size.is_finite() || round == rig.solver.rounds {
+            if !size.is_finite() || left == 0 {
                 return false;
             }
+            left -= 1;
             let within = |share: f64| open.0 <= share * self.link && open.1 <= share;
             let is_slow = size > SLOW * last && !patient;
+            first = if first.is_infinite() { size } else { first };
+            let clear = within(CLOSED) || size < CLEAR * first;
+            if clear && anew < MOST_ANEW && !limited && self.movers.iter().any(|m| m.missed() > MISJUDGED) {
+                anew += 1;
+                (first, last, left) = (f64::INFINITY, f64::INFINITY, rig.solver.rounds);
+                self.hold_levers(rig);
+                continue;
+            }
             // Or as near as numbers come: forces in long chains of hinges are sensitive without bounds.
             if within(CLOSED) || is_slow && within(GOOD) {
                 if changes < MOST_CHANGES && self.change_ranges(rig, changes < MOST_CHANGES / 3) {
@@ -92,7 +112,6 @@ impl Constraints {
             self.advance(trend && last.is_finite());
             last = size;
         }
-        false
     }
 
     /// Forgets the forces of the step before, but for those of springs that pull their utmost; whether there are any.

@@ -66,6 +66,8 @@ pub struct Mover {
     /// The answer to a torque, held: `turned = base + mobility.turn * torque`.
     base: DVec3,
     mobility: Mobility,
+    /// How far it had turned when that was held (Cayley vector).
+    held: DVec3,
     /// Where it ends.
     turned: DVec3,
     pub end_position: DVec3,
@@ -133,6 +135,7 @@ impl Mover {
             h,
             base: turn,
             mobility: Mobility { shift: shifts, turn: DMat3::ZERO },
+            held: turned,
             turned,
             end_position: guess,
             end_orientation: turn_quat(turned) * before.orientation,
@@ -158,8 +161,8 @@ impl Mover {
             self.base = self.turn;
             return;
         }
-        let half = turn_quat(self.turned * 0.5) * self.orientation;
-        let axes = Axes::new(half, self.per_moments);
+        self.held = self.turned;
+        let axes = Axes::between(self.orientation, self.end_orientation, self.per_moments);
         let per_inertia = axes.matrix(self.per_moments);
         let free = if self.yields.coasts { per_inertia * self.momentum * self.h } else { self.turn };
         self.base = free;
@@ -190,6 +193,12 @@ impl Mover {
         }
         self.end_position = self.position + self.shift + force * self.mobility.shift;
         self.end_orientation = turn_quat(self.turned) * self.orientation;
+    }
+
+    /// How far from where it is now lever and inertia were held (Cayley vector).
+    #[inline(always)]
+    pub fn missed(&self) -> f64 {
+        (self.turned - self.held).length()
     }
 
     /// How it yields, per force and per torque, over the step.

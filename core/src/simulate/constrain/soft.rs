@@ -111,8 +111,11 @@ impl Soft {
     /// Cuts the pull of several rows at right angles to one strength, whatever its direction; whether that is new.
     pub fn spend_together(rows: &mut [Soft], multipliers: &mut [f64; MOST]) -> bool {
         let pull = multipliers[..rows.len()].iter().map(|l| l * l).sum::<f64>().sqrt();
-        let Some(first) = rows.first().filter(|row| !row.spent && pull > row.strength) else { return false };
-        let share = first.strength / pull;
+        let mut pulling = rows.iter().filter(|row| !row.spent);
+        let Some(strength) = pulling.next().map(|row| row.strength).filter(|most| pull > *most) else {
+            return false;
+        };
+        let share = strength / pull;
         multipliers[..rows.len()].iter_mut().for_each(|l| *l *= share);
         rows.iter_mut().for_each(|row| row.spent = true);
         true
@@ -124,9 +127,9 @@ impl Soft {
         if self.shift > 0.0 { (end - free) / self.shift } else { 0.0 }
     }
 
-    /// As much of a pull as it can.
+    /// As much of a pull as it can. Not `clamp`: what is ahead may be beyond all numbers until the body is taken out.
     pub fn most(&self, pull: f64) -> f64 {
-        pull.clamp(self.ahead - self.strength, self.ahead + self.strength)
+        pull.max(self.ahead - self.strength).min(self.ahead + self.strength)
     }
 
     /// Whether it pulls its utmost.
@@ -238,7 +241,8 @@ impl Constraints {
                     kick: yielding,
                     strength,
                     ahead,
-                    spent: false,
+                    // What moves nothing pulls at nothing: a hand along the arm of a body that only turns.
+                    spent: yielding == 0.0,
                 };
                 alone[r] = soft[r].alone(end, free);
             }
@@ -267,5 +271,18 @@ impl Constraints {
                 memory.note();
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_strength_beyond_all_numbers_cuts_nothing() {
+        let soft = Soft { ahead: f64::INFINITY, strength: f64::INFINITY, ..Soft::default() };
+        assert_eq!(soft.most(2.0), 2.0);
+        let soft = Soft { ahead: 1.0, strength: 3.0, ..Soft::default() };
+        assert_eq!([-9.0, 0.5, 9.0].map(|pull| soft.most(pull)), [-2.0, 0.5, 4.0]);
     }
 }

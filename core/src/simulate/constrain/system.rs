@@ -26,7 +26,7 @@ pub struct System {
 }
 
 /// Of more bodies than this, answers to pushes are more than they help: they grow with the square.
-pub const MOST_ANSWERING: usize = 64;
+pub const MOST_ANSWERING: usize = 128;
 
 impl System {
     /// Analyses joints between so many bodies.
