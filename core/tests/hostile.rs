@@ -206,8 +206,13 @@ fn joint(v: &[f64], at: usize, tame: bool, between: [&str; 2]) -> Joint {
     }
 }
 
+/// A wider search: `PROPTEST_CASES=60000 cargo test --release -p sinew-core --test hostile`.
+fn cases() -> u32 {
+    std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(400)
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(cases()))]
 
     #[test]
     fn no_scene_or_setting_makes_it_panic_or_bake_what_is_no_number(

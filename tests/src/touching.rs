@@ -1,5 +1,5 @@
 //! How deep the things of a baked scene are inside each other, frame by frame, by another program's measure: places
-//! come from the written file, distances from the library of shapes. All scenes are baked at 24 frames per second.
+//! come from the baked clip, distances from the library of shapes. Scenes in files are baked at 24 frames per second.
 
 use glam::DVec3;
 use parry3d_f64::bounding_volume::BoundingVolume;
@@ -8,13 +8,13 @@ use parry3d_f64::query::contact;
 use parry3d_f64::shape::Shape;
 use sinew_core::contact::pose;
 use sinew_core::rig::{Carrier, Collider, Rig, compile};
-use sinew_core::scene::Pose as Posed;
+use sinew_core::scene::{Clip, Pose as Posed, Scene};
 use sinew_core::setup::from_json;
 use sinew_plugin::gltf::{Document, ReadOptions};
 use std::fmt;
 use std::path::Path;
 
-/// Frames per second of the scenes.
+/// Frames per second of the scenes in files.
 const RATE: f64 = 24.0;
 
 /// Two things at the moment at which they are deepest in each other.
@@ -47,13 +47,23 @@ pub fn deepest(scene: &Path, baked: &Path, frames: usize) -> Result<[Deepest; 2]
     let text = std::fs::read_to_string(scene.with_extension("sinew.json")).map_err(|e| e.to_string())?;
     let setup = from_json(&text).map_err(|e| e.to_string())?;
     let rig = compile(source.scene(), &setup, source.scene().clips.first()).map_err(|e| e.to_string())?.rig;
-    let clip = written.scene().clips.last();
-    let places = Posed::new(written.scene(), clip);
+    deepest_of(&rig, written.scene(), written.scene().clips.last(), RATE, frames)
+}
+
+/// The same of a clip over a scene in memory.
+pub fn deepest_of(
+    rig: &Rig,
+    scene: &Scene,
+    clip: Option<&Clip>,
+    rate: f64,
+    frames: usize,
+) -> Result<[Deepest; 2], String> {
+    let places = Posed::new(scene, clip);
     let colliders = &rig.colliders;
     let mut worst = [Deepest::default(), Deepest::default()];
     for frame in 0..frames {
-        let time = frame as f64 / RATE;
-        let at: Vec<Pose> = colliders.all.iter().map(|c| place(&rig, c, &places, time)).collect();
+        let time = frame as f64 / rate;
+        let at: Vec<Pose> = colliders.all.iter().map(|c| place(rig, c, &places, time)).collect();
         let boxes: Vec<_> =
             colliders.all.iter().zip(&at).map(|(c, at)| c.geometry.shape().compute_aabb(at)).collect();
         for a in 0..at.len() {

@@ -15,6 +15,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 /// Things that overlap by less than this share of the smaller one at the first frame are pushed apart.
 const OVERLAP: f64 = 0.01;
 
+/// What is no larger than this share of another is a point beside it: no digits are left for where they touch.
+const POINT: f64 = 1e-12;
+
+/// Extents of half spaces are larger than any number that means something.
+const ENDLESS: f64 = 1e100;
+
 /// Pairs that are named one by one; beyond that, how many there are.
 const MOST_NAMED: usize = 8;
 
@@ -70,6 +76,14 @@ impl Compiler<'_> {
                 add(node, resolve_node(self.scene, &self.names, name, &place)?);
             }
         }
+        let odd = incomparable(colliders);
+        for (a, b) in odd.iter().take(MOST_NAMED) {
+            let (a, b) = (scene.label(*a), scene.label(*b));
+            self.warnings.push(format!(
+                "{a} and {b} pass through each other: one is as good as a point beside the other; check their scales"
+            ));
+        }
+        pairs.extend(odd);
         colliders.apart = pairs.into_iter().collect();
         let inside = self.overlapping(colliders);
         colliders.inside = inside.keys().copied().collect();
@@ -155,9 +169,24 @@ fn are_comparable(a: &Collider, b: &Collider) -> bool {
     let [x, y] = [a, b].map(|c| c.geometry.shape().compute_local_aabb().extents());
     let is_thin = |size: DVec3| size.min_element() <= 1e-9 * size.max_element();
     let (small, large) = (x.max_element().min(y.max_element()), x.max_element().max(y.max_element()));
-    // Half spaces are larger than any number.
-    let ends = large < 1e100;
-    !(is_thin(x) && is_thin(y)) && (small > 1e-12 * large || !ends)
+    !(is_thin(x) && is_thin(y)) && (small > POINT * large || large >= ENDLESS)
+}
+
+/// Pairs of nodes, the lower first, that are no match for each other in numbers.
+fn incomparable(colliders: &Colliders) -> Vec<(usize, usize)> {
+    let sizes: Vec<(usize, f64)> = colliders
+        .all
+        .iter()
+        .map(|c| (c.node, c.geometry.shape().compute_local_aabb().extents().max_element()))
+        .filter(|(_, size)| *size < ENDLESS)
+        .collect();
+    let largest = sizes.iter().fold(0.0_f64, |most, (_, size)| most.max(*size));
+    let mut pairs = BTreeSet::new();
+    for &(a, small) in sizes.iter().filter(|(_, size)| *size <= POINT * largest) {
+        let larger = sizes.iter().filter(|(b, size)| *b != a && small <= POINT * size);
+        pairs.extend(larger.map(|&(b, _)| (a.min(b), a.max(b))));
+    }
+    pairs.into_iter().collect()
 }
 
 /// Whether the squares of its coordinates are numbers: keys beyond that put things nowhere, and queries would not end well.

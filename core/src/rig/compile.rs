@@ -307,7 +307,11 @@ impl Compiler<'_> {
 
     /// Velocity and spin of a keyed pose in the world at the start, from its path in a frame.
     fn keyed_velocity(&self, (path, frame): (usize, Frame)) -> (DVec3, DVec3) {
-        let own = self.paths[path].velocity(self.start);
+        // A file's first key may be a rounding after the frame that it is meant for.
+        let begins = self.paths[path].start();
+        let late = begins - self.start;
+        let time = if late > 0.0 && late < ROUNDING * begins.abs() { begins } else { self.start };
+        let own = self.paths[path].velocity(time);
         let Frame::Solid(carrier) = frame else { return own };
         let hold = self.solids[carrier].hold;
         let (velocity, spin) = self.keyed_velocity(hold);
@@ -509,6 +513,9 @@ impl Compiler<'_> {
         s.position_target.into_iter().chain(second)
     }
 }
+
+/// Times of files are single numbers: this part of one is no time at all.
+const ROUNDING: f64 = 1e-6;
 
 /// Where the keys put a solid in the world: its path, in the frame of its keyed carrier.
 pub(super) fn keyed(paths: &[Path], solids: &[Solid], (path, frame): (usize, Frame), time: f64) -> Placement {

@@ -43,14 +43,23 @@ impl Air {
     pub fn update(&mut self, rig: &Rig, time: f64) {
         self.gravity = rig.world.gravity * rig.world.gravity_scale.at(time);
         self.fields.clear();
+        // Aboard something that turns, what blows and where are as the world has them.
+        let aboard = rig.vessel.as_ref().map(|v| v.into_space(time));
+        let turned = |v: DVec3| aboard.map_or(v, |a| a.rotation * v);
+        let placed = |region: &Option<Region>| {
+            region.map(|r| match aboard {
+                None => r,
+                Some(a) => Region { center: (a.position + turned(r.center.into())).to_array(), ..r },
+            })
+        };
         for field in &rig.world.fields {
             self.fields.push(match field {
-                Field::Wind { velocity, strength, air_density, region } => (
-                    Now::Wind { velocity: *velocity * strength.at(time), air_density: *air_density },
-                    *region,
-                ),
+                Field::Wind { velocity, strength, air_density, region } => {
+                    let velocity = turned(*velocity * strength.at(time));
+                    (Now::Wind { velocity, air_density: *air_density }, placed(region))
+                }
                 Field::Drag { rate, spin_rate, region } => {
-                    (Now::Drag { rate: rate.at(time), spin_rate: spin_rate.at(time) }, *region)
+                    (Now::Drag { rate: rate.at(time), spin_rate: spin_rate.at(time) }, placed(region))
                 }
             });
         }

@@ -116,6 +116,17 @@ fn a_static_thing_that_has_keys_is_warned_of() {
     assert!(stage.compile().unwrap().warnings[0].contains("take \"animated\""));
 }
 
+#[test]
+fn what_is_a_point_beside_another_passes_through_it_with_a_warning() {
+    let mut stage = thing(Behaviour::Static, Shape::Box { size: Some([1e15, 1.0, 1.0]) });
+    stage.node("Grain", None, DVec3::ZERO, None);
+    stage.body("Grain", Behaviour::Free, Shape::Box { size: Some([1.0; 3]) });
+    let words = "\"Thing\" and \"Grain\" pass through each other";
+    assert!(stage.compile().unwrap().warnings.iter().any(|w| w.contains(words)));
+    stage.setup.bodies[0].shape = Shape::Box { size: Some([1e9, 1.0, 1.0]) };
+    assert!(!stage.compile().unwrap().warnings.iter().any(|w| w.contains(words)));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 

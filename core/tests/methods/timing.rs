@@ -169,3 +169,16 @@ fn a_stepped_key_is_answered_like_a_still_target_elsewhere() {
         assert!((state.solids[0].position.x - 1.0).abs() < 1e-8);
     }
 }
+
+/// Files have times as single numbers, which may be after the frame that they are meant for.
+#[test]
+fn what_is_keyed_from_a_later_frame_on_starts_with_the_speed_of_its_keys() {
+    for frame in 1..=60 {
+        let first = f64::from((f64::from(frame) / 24.0) as f32);
+        let scene = ball(&[(first, DVec3::ZERO), (first + 2.0, DVec3::X * 6.0)]);
+        let mut s = setup(paper(0.5, 1.0, 1.0 / 24.0), Timing::Timed, 10.0);
+        s.world.frames_per_second = Some(24.0);
+        let velocity = State::new(&rig(&scene, &s)).solids[0].velocity;
+        assert!((velocity - DVec3::X * 3.0).length() < 1e-4, "from frame {frame}: {velocity}");
+    }
+}
