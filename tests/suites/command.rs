@@ -349,6 +349,29 @@ fn the_input_is_overwritten_only_when_asked() {
     assert_eq!(names(folder.path()), ["hop.gltf"]);
 }
 
+/// A figure that walks is held by its keys, by its feet, or by nothing.
+#[test]
+fn the_root_and_the_detail_of_a_figure_are_flags() {
+    let folder = scratch::folder("root");
+    let scene = repository::root().join("examples/scenes/figure_ball.gltf");
+    let out = folder.path().join("out.glb");
+    let baked = |flags: &[&str]| {
+        let fixed = ["bake", scene.to_str().unwrap(), "--auto", "--json", "-o", out.to_str().unwrap()];
+        let done = sinew(&[&fixed[..], flags].concat(), folder.path());
+        let report: Value = serde_json::from_str(&done.success().unwrap().stdout).unwrap();
+        let bodies = report["bodies"].as_array().unwrap();
+        let farthest = bodies.iter().filter_map(|b| b["max_distance"].as_f64()).fold(0.0, f64::max);
+        (bodies.len(), farthest, fs::read(&out).unwrap())
+    };
+    let guided = baked(&["--root", "guided"]);
+    let [planted, free] = ["planted", "free"].map(|root| baked(&["--root", root]));
+    println!("  off: guided {}, planted {}, free {}", guided.1, planted.1, free.1);
+    assert!(free.1 > 2.0 * guided.1, "what is free falls: {} against {}", free.1, guided.1);
+    assert_ne!(planted.2, free.2);
+    assert!(baked(&["--detail", "0.5"]).0 < guided.0);
+    assert!(baked(&["--threads", "2"]).2 == baked(&["--threads", "1"]).2);
+}
+
 #[test]
 fn exit_codes_tell_use_from_input_from_disk() {
     let (folder, _) = hop("codes");
@@ -356,6 +379,10 @@ fn exit_codes_tell_use_from_input_from_disk() {
     for (code, arguments, says) in [
         (2, &["bake"][..], "SCENE"),
         (2, &["bake", "hop.gltf", "--preset", "strong"], "subtle"),
+        (2, &["bake", "hop.gltf", "--root", "loose"], "planted"),
+        (2, &["bake", "hop.gltf", "--root", "free"], "no group \"root\""),
+        (3, &["bake", "hop.gltf", "--detail", "1.5"], "0 to 1"),
+        (3, &["bake", "hop.gltf", "--threads", "0"], "threads"),
         (2, &["frobnicate"], "frobnicate"),
         (3, &["bake", "broken.glb"], "broken.glb"),
         (3, &["bake", "hop.gltf", "--clip", "Hip"], "did you mean \"Hop\"?"),

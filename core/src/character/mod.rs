@@ -72,6 +72,8 @@ pub struct Limb {
     pub still: Vec<[f64; 2]>,
     /// How hard the clip turns it against its parent, rad/s^2.
     pub fastest: f64,
+    /// How hard the clip moves it in the world where no joint holds it, scene units per s^2.
+    pub thrown: f64,
     /// Its moment of inertia about every axis, per mass, square scene units, where others hang on it: the shape's largest. An
     /// upper arm is easily turned about itself, but not with a bent forearm on it, and muscles are as strong as the inertia.
     pub moment: Option<f64>,
@@ -121,6 +123,7 @@ pub fn character(scene: &Scene, clip: &Clip) -> Option<Character> {
                     still: Vec::new(),
                     moment: None,
                     fastest: 0.0,
+                    thrown: 0.0,
                     carries: 1.0,
                     because: because.clone(),
                 });

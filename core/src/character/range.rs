@@ -47,7 +47,12 @@ pub(super) fn learn(scene: &Scene, survey: &Survey, figure: &mut Character) {
             Some(p) => fastest(survey.seen(figure.limbs[p].node, node).map(|p| p.rotation), survey.step),
             None => fastest(survey.places(node).iter().map(|p| p.rotation), survey.step),
         };
-        let Some(parent) = parent.filter(|_| figure.limbs[i].jointed) else { continue };
+        let Some(parent) = parent.filter(|_| figure.limbs[i].jointed) else {
+            let centre = figure.limbs[i].form.mass_properties().center;
+            let places = survey.places(node).iter().map(|p| super::placed(p, centre));
+            figure.limbs[i].thrown = hardest(&places.collect::<Vec<_>>(), survey.step);
+            continue;
+        };
         let turns: Vec<DQuat> = survey.seen(figure.limbs[parent].node, node).map(|p| p.rotation).collect();
         let axis = figure.limbs[i].form.mass_properties().center;
         let on_limb = towards(axis.try_normalize().unwrap_or(DVec3::Y));
@@ -92,8 +97,19 @@ pub(super) fn learn(scene: &Scene, survey: &Survey, figure: &mut Character) {
 fn fastest(turns: impl Iterator<Item = DQuat>, step: f64) -> f64 {
     let turns: Vec<DQuat> = turns.collect();
     let spins: Vec<DVec3> = turns.windows(2).map(|t| rotation::log(t[1] * t[0].conjugate()) / step).collect();
-    let hardest = spins.windows(2).map(|s| (s[1] - s[0]).length() / step).fold(0.0, f64::max);
-    if hardest.is_finite() { hardest } else { 0.0 }
+    change(&spins, step)
+}
+
+/// The hardest that places `step` seconds apart accelerate, per s^2.
+fn hardest(places: &[DVec3], step: f64) -> f64 {
+    let speeds: Vec<DVec3> = places.windows(2).map(|p| (p[1] - p[0]) / step).collect();
+    change(&speeds, step)
+}
+
+/// The hardest change of velocities, per second.
+fn change(velocities: &[DVec3], step: f64) -> f64 {
+    let most = velocities.windows(2).map(|v| (v[1] - v[0]).length() / step).fold(0.0, f64::max);
+    if most.is_finite() { most } else { 0.0 }
 }
 
 /// A rotation that takes x to `axis` the shortest way.

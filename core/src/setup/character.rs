@@ -20,7 +20,7 @@ const KNOWS: f64 = 0.9;
 /// Tails and ears are softer, and know nothing of what comes: they lag, and swing past.
 const LOOSE: f64 = 0.5;
 
-/// Muscles turn their limbs at least this many times as hard as the clip's fastest turns need.
+/// Muscles turn and move their limbs at least this many times as hard as the clip needs at its fastest.
 const SPARE: f64 = 2.0;
 
 /// Adds a figure's bodies, joints, groups and floor to a set-up. `pose` is evaluated at the first frame. The clip starts at
@@ -61,8 +61,13 @@ pub(super) fn add(
         let strength = if chain.loose { LOOSE } else { FIRM };
         let carries = limb.carries.max(stands_on(limb, figure, setup.world.metres_per_unit, strength));
         body.actuator.carries = Some(rounded(carries, 3)).filter(|c| *c > 1.0);
-        if let Some(weights) = strong_enough(limb, setup.world.metres_per_unit, strength) {
-            body.actuator.max_torque = Some(Limit::Weights(weights.into()));
+        let preset = super::Preset::default().values();
+        let turns = turned_by(limb, metres);
+        body.actuator.max_torque = strong_enough(limb.fastest / turns, strength, &preset.max_torque);
+        if !limb.jointed {
+            // It bears its own weight, too.
+            let weights = 1.0 + limb.thrown * metres / 9.81;
+            body.actuator.max_force = strong_enough(weights, strength, &preset.max_force);
         }
         body.groups.push(chain.name.clone());
         if limb.parent.is_none() {
@@ -111,15 +116,18 @@ fn pin(still: [f64; 2], start: f64) -> Pin {
     Pin::new(from, to)
 }
 
-/// The limit of a muscle, in weights, that is enough for what the clip has it do; `None` where the preset's is.
-fn strong_enough(limb: &Limb, metres_per_unit: f64, strength: f64) -> Option<f64> {
+/// How hard one weight at the radius turns a limb, as limits are counted, rad/s^2.
+fn turned_by(limb: &Limb, metres_per_unit: f64) -> f64 {
     let own = limb.form.mass_properties();
     let inertia = limb.moment.map_or_else(|| own.principal().0.max_element(), |m| m * own.mass);
-    // rad/s^2 that one weight at the radius gives, as limits are counted.
-    let per_weight = own.mass * (9.81 / metres_per_unit) * own.radius / inertia;
-    let needed = SPARE * limb.fastest / (per_weight * strength);
-    let Limit::Weights(preset) = super::Preset::default().values().max_torque else { return None };
-    (needed.is_finite() && needed > preset.first()).then(|| rounded(needed, 2))
+    own.mass * (9.81 / metres_per_unit) * own.radius / inertia
+}
+
+/// A limit, in weights, that is enough for what the clip asks for; `None` where the preset's is.
+fn strong_enough(weights: f64, strength: f64, preset: &Limit) -> Option<Limit> {
+    let needed = SPARE * weights / strength;
+    let Limit::Weights(preset) = preset else { return None };
+    (needed.is_finite() && needed > preset.first()).then(|| Limit::Weights(rounded(needed, 2).into()))
 }
 
 /// By which angle an ankle gives way when the whole figure stands on the tip of its foot, rad.

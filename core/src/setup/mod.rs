@@ -27,7 +27,7 @@ pub use contact::{Coating, Contact};
 pub use joint::{At, Direction, Give, Joint, JointFrame, JointKind, Swing};
 pub use keyable::{Between, Keyable, Keys};
 pub use pin::Pin;
-pub use preset::{Preset, Resolved};
+pub use preset::{Preset, Resolved, Root};
 pub use read::{SetupError, from_json, nearest, schema, to_json};
 pub use release::Release;
 pub use shape::{Part, Shape};

@@ -120,6 +120,35 @@ impl Setup {
     }
 }
 
+/// Who holds a figure up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Root {
+    /// Its keys, at full strength.
+    Guided,
+    /// What it stands on, by the pins of its feet.
+    Planted,
+    /// Nothing.
+    Free,
+}
+
+impl Setup {
+    /// Gives the groups `root` (of several figures `NAME root`) the strength that goes with it; what is free has no pins.
+    /// Whether there is such a group.
+    pub fn use_root(&mut self, root: Root) -> bool {
+        let held = if root == Root::Guided { 1.0 } else { 0.0 };
+        let is_root = |name: &str| name == "root" || name.ends_with(" root");
+        let mut found = false;
+        for group in self.groups.iter_mut().filter(|g| is_root(&g.name)) {
+            group.strength = held.into();
+            found = true;
+        }
+        if found && root == Root::Free {
+            self.bodies.iter_mut().for_each(|b| b.pins.clear());
+        }
+        found
+    }
+}
+
 impl Actuator {
     /// The preset's values, with what is written here on top.
     pub fn resolve(&self) -> Resolved {

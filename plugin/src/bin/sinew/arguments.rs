@@ -110,6 +110,15 @@ pub struct Bake {
     /// Strength of every actuator.
     #[arg(long)]
     pub preset: Option<Preset>,
+    /// Who holds figures up [default: the set-up's].
+    #[arg(long)]
+    pub root: Option<Root>,
+    /// How many of the limbs are simulated, 0 to 1; the lightest stay as keyed [default: the set-up's].
+    #[arg(long, value_name = "SHARE")]
+    pub detail: Option<f64>,
+    /// Threads to simulate on; the result is the same on any number [default: the set-up's, else one for each core].
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
     /// First and last frame [default: the clip's].
     #[arg(long, num_args = 2, value_names = ["FIRST", "LAST"], allow_negative_numbers = true)]
     pub frames: Option<Vec<f64>>,
@@ -216,6 +225,16 @@ pub enum Preset {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
+pub enum Root {
+    /// Their keys.
+    Guided,
+    /// What they stand on: pinned feet, and muscles.
+    Planted,
+    /// Nothing: they fall.
+    Free,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
 pub enum Layer {
     /// A clip that plays on its own.
     Full,
@@ -315,6 +334,13 @@ impl Bake {
                 Preset::Limp => setup::Preset::Limp,
                 Preset::Ragdoll => setup::Preset::Ragdoll,
             }),
+            root: self.root.map(|r| match r {
+                Root::Guided => setup::Root::Guided,
+                Root::Planted => setup::Root::Planted,
+                Root::Free => setup::Root::Free,
+            }),
+            detail: self.detail,
+            threads: self.threads,
             frames: self.frames.as_ref().map(|f| [f[0], f[1]]),
             every_frame: self.every_frame,
             tolerance: self.tolerance,
