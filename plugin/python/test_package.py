@@ -22,7 +22,7 @@ ROOT = HERE.parent.parent
 sys.path.insert(0, str(HERE))
 
 import sinew  # noqa: E402
-from sinew import _abi, arrays, library  # noqa: E402
+from sinew import _abi, arrays, library, worker  # noqa: E402
 
 SCENE, FOLDER = "", pathlib.Path()
 
@@ -156,13 +156,64 @@ class Work(unittest.TestCase):
         self.assertFalse(out.exists())
 
     def test_a_batch_is_in_order_and_one_failure_stops_no_other(self) -> None:
-        items = [(SCENE, FOLDER / f"batch{i}.glb") for i in range(4)]
-        items.insert(2, (FOLDER / "nowhere.glb", FOLDER / "never.glb"))
-        seen = []
-        done = sinew.batch(items, workers=3, preset="limp", progress=lambda d, of, b: seen.append((d, of)))
-        self.assertEqual([b.error is None for b in done], [True, True, False, True, True])
-        self.assertEqual(seen, [(i, 5) for i in range(1, 6)])
+        for processes in (False, True):
+            with self.subTest(processes=processes):
+                items = [(SCENE, FOLDER / f"batch{i}-{processes}.glb") for i in range(4)]
+                items.insert(2, (FOLDER / "nowhere.glb", FOLDER / "never.glb"))
+                seen = []
+                done = sinew.batch(
+                    items, workers=3, processes=processes, preset="limp",
+                    progress=lambda d, of, b: seen.append((d, of)),
+                )  # fmt: skip
+                self.assertEqual([b.error is None for b in done], [True, True, False, True, True])
+                self.assertEqual(seen, [(i, 5) for i in range(1, 6)])
+                self.assertEqual([b.scene for b in done], [str(scene) for scene, _ in items])
+                self.assertIsInstance(done[2].error, sinew.FileError)
+                self.assertIn("nowhere.glb", str(done[2].error))
+                self.assertEqual(done[0].report["output"], str(items[0][1]))
+        # Threads and processes write the same bits.
         self.assertEqual(len({p.read_bytes() for p in FOLDER.glob("batch*.glb")}), 1)
+        self.assertEqual(len(list(FOLDER.glob("batch*.glb"))), 8)
+
+    def test_a_batch_is_cancelled_halfway_and_what_is_left_writes_nothing(self) -> None:
+        for processes in (False, True):
+            with self.subTest(processes=processes):
+                items = [(SCENE, FOLDER / f"left{i}-{processes}.glb") for i in range(4)]
+                done = sinew.batch(items, workers=1, processes=processes, progress=lambda d, of, b: d < 2)
+                self.assertEqual([b.error is None for b in done], [True, True, False, False])
+                self.assertTrue(all(isinstance(b.error, sinew.Cancelled) for b in done[2:]))
+                self.assertIn(str(SCENE), str(done[3].error))
+                self.assertEqual([out.exists() for _, out in items], [True, True, False, False])
+                # One in the middle of its frames.
+                out = FOLDER / f"middle-{processes}.glb"
+                stopped = sinew.batch([(SCENE, out)], processes=processes, on_frame=lambda scene, at: at.share < 0.3)
+                self.assertIsInstance(stopped[0].error, sinew.Cancelled)
+                self.assertFalse(out.exists())
+
+    def test_a_process_that_dies_takes_no_other_file_with_it(self) -> None:
+        started: list[worker.Worker] = []
+
+        class Noted(worker.Worker):
+            def __init__(self) -> None:
+                super().__init__()
+                started.append(self)
+
+        def kill(scene: str, at: sinew.Progress) -> None:
+            if len(started) == 1:
+                started[0]._process.kill()
+
+        items = [(SCENE, FOLDER / f"killed{i}.glb") for i in range(3)]
+        ours, worker.Worker = worker.Worker, Noted
+        try:
+            done = sinew.batch(items, workers=1, processes=True, on_frame=kill)
+        finally:
+            worker.Worker = ours
+        self.assertEqual([b.error is None for b in done], [False, True, True])
+        self.assertRegex(str(done[0].error), f"{re.escape(str(SCENE))}.*signal 9")
+        self.assertEqual([out.exists() for _, out in items], [False, True, True])
+        # A new one for the second file, which the third had, too; and none is left behind.
+        self.assertEqual(len(started), 2)
+        self.assertTrue(all(one._process.poll() is not None for one in started))
 
     def test_a_job_leaves_other_threads_of_python_running(self) -> None:
         scene = hop(2000.0)
@@ -240,7 +291,7 @@ class Work(unittest.TestCase):
         scene.set_frame_rate(30)
 
     def test_a_watch_sees_and_cancels_from_another_thread(self) -> None:
-        scene = hop(200.0)
+        scene = hop(4000.0)
         watch, raised = sinew.Watch(), []
 
         def work() -> None:

@@ -34,7 +34,8 @@ from __future__ import annotations
 import ctypes
 
 from . import error
-from .bake import Baked, Report, bake, batch
+from .bake import Report, bake
+from .batch import Baked, batch
 from .callbacks import Progress, Watch
 from .contact import Contact, Strike
 from .curve import Curve

@@ -1,17 +1,14 @@
-"""Baking from file to file, one or many."""
+"""Baking from file to file."""
 
 from __future__ import annotations
 
-import concurrent.futures
 import ctypes
 import json
 import os
-import threading
-from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Union
+from typing import Any, Dict, Optional, Sequence
 
 from . import _abi, library
 from .callbacks import Callbacks, OnProgress, OnWarning
-from .error import Cancelled, SinewError
 from .handle import Handle
 from .job import STATUSES, fill, set_text
 from .scene import Path
@@ -99,73 +96,3 @@ def bake(
         set_text(request, field, None if path is None else os.fspath(path))
     with Report(Callbacks(progress, warning).run("sinew_bake_file", ctypes.byref(request))) as report:
         return report.to_dict()
-
-
-class Baked(NamedTuple):
-    """One of a batch: its report, or why there is none."""
-
-    scene: str
-    report: Optional[Dict[str, Any]]
-    error: Optional[SinewError]
-
-
-#: A scene's path, or a scene's and the output's, or the arguments of `bake`.
-Item = Union[str, "os.PathLike[str]", Sequence[Path], Mapping[str, Any]]
-
-
-def batch(
-    items: Iterable[Item],
-    *,
-    workers: Optional[int] = None,
-    progress: Optional[Any] = None,
-    **options: Any,
-) -> List[Baked]:
-    """Bakes many scenes on threads, and gives what became of each, in order; one that fails stops no other.
-
-    An item is a scene's path, a pair of scene and output, or a dictionary of arguments of `bake`. `options` are for
-    all. `progress(done, of, baked)` is called after each, one at a time; returning False cancels what is left.
-
-    >>> [b.error is not None for b in batch(["missing.glb", "gone.glb"], workers=2)]
-    [True, True]
-    """
-    wanted = [_arguments(item) for item in items]
-    stop = threading.Event()
-    lock = threading.Lock()
-    done = 0
-
-    def work(arguments: Dict[str, Any]) -> Baked:
-        nonlocal done
-        scene = os.fspath(arguments["scene"])
-        try:
-            own = {**options, **arguments}
-            inner = own.pop("on_frame", None)
-
-            def going(at: Any) -> bool:
-                return not stop.is_set() and (inner is None or inner(scene, at) is not False)
-
-            if stop.is_set():
-                raise Cancelled(f"{scene}: not begun, since the batch was cancelled")
-            baked = Baked(scene, bake(**own, progress=going), None)
-        except SinewError as error:
-            baked = Baked(scene, None, error)
-        with lock:
-            done += 1
-            if progress is not None and progress(done, len(wanted), baked) is False:
-                stop.set()
-        return baked
-
-    with concurrent.futures.ThreadPoolExecutor(workers or os.cpu_count()) as pool:
-        try:
-            return list(pool.map(work, wanted))
-        except BaseException:  # Ctrl+C: those at hand stop at their next frame, and write nothing.
-            stop.set()
-            raise
-
-
-def _arguments(item: Item) -> Dict[str, Any]:
-    if isinstance(item, Mapping):
-        return dict(item)
-    if isinstance(item, (str, os.PathLike)):
-        return {"scene": item}
-    scene, output = item
-    return {"scene": scene, "output": output}
