@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{LazyLock, OnceLock};
 use std::time::Duration;
 
-/// Generous: each takes a few seconds where nothing else runs.
-const LIMIT: Duration = Duration::from_secs(300);
+/// Generous: each takes a few seconds where nothing else runs, the window two minutes.
+const LIMIT: Duration = Duration::from_secs(600);
 
 fn source(relative: &str) -> PathBuf {
     repository::root().join(relative)
@@ -116,11 +116,7 @@ fn blender_5_0_runs_the_suite() {
 /// Bakes scenes into every kind of USD file.
 fn baked_usd(folder: &Path) -> Vec<PathBuf> {
     let mut scenes = vec![source("examples/usd/pendulum.usda"), source("examples/scenes/chain.gltf")];
-    scenes.extend(
-        ["usd/RiggedSimple.usdc", "usd/usdPhysicsJoints.usda", "usd/lbs.usda"]
-            .iter()
-            .filter_map(|f| sample::file(f)),
-    );
+    scenes.extend(sample::usd_files());
     let mut written = Vec::new();
     for scene in &scenes {
         let name = scene.file_name().expect("a file").to_string_lossy().into_owned();
@@ -166,15 +162,19 @@ fn blender_5_0_imports_what_was_written_with_the_same_animation() {
         .unwrap_or_else(|e| panic!("{e}"));
     let answer = done.stdout.lines().find_map(|l| l.strip_prefix("answer ")).expect("an answer");
     let answer: Value = serde_json::from_str(answer).expect("JSON");
+    let mut moving = 0;
     for file in &files {
         let request = json!({ "ask": "worlds", "file": file, "times": frames });
         let exact = openusd::ask(&request).unwrap_or_else(|e| panic!("{e}"));
         let (worst, moved, count) = blender_apart(&answer[file.to_string_lossy().as_ref()], &exact);
         let name = file.file_name().expect("a file").to_string_lossy().into_owned();
         println!("  {name}: {count} things, moving by up to {moved:.2}, off by {worst:.1e}");
-        assert!(count > 0 && moved > 0.01, "{name}: nothing is compared");
+        assert!(count > 0, "{name}: nothing is compared");
         assert!(worst < 1e-5, "{name}: off by {worst:.1e}");
+        // Some of the samples hang still within these frames.
+        moving += usize::from(moved > 0.01);
     }
+    assert!(2 * moving > files.len(), "only {moving} of {} move", files.len());
 }
 
 /// How far Blender's world is from OpenUSD's, metres and shares of axes; how far anything moves; how many were compared.

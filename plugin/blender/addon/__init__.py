@@ -1,8 +1,9 @@
 """Sinew in Blender: a button that gives keys weight.
 
 `capture` reads the scene, `physics` makes the set-up, `run` simulates, `write` makes actions; `simulate`, `live`, `drag`
-and `exchange` are operators, `panel`, `overlay` and `gizmos` what one sees. The native library is in the package `sinew`,
-which is the one for Python; nothing here knows more of it than that.
+and `exchange` are operators, `panel`, `overlay` and `gizmos` what one sees. `kept` brings the settings of linked
+characters through a file. The native library is in the package `sinew`, which is the one for Python; nothing here knows
+more of it than that.
 """
 
 bl_info = {
@@ -17,7 +18,7 @@ bl_info = {
 
 import bpy
 
-from . import drag, exchange, gizmos, live, overlay, panel, properties, simulate, state
+from . import drag, exchange, gizmos, kept, live, overlay, panel, properties, simulate, state
 
 CLASSES = (*simulate.CLASSES, *live.CLASSES, *drag.CLASSES, *exchange.CLASSES, *panel.CLASSES, *gizmos.CLASSES)
 
@@ -28,9 +29,12 @@ def register():
         bpy.utils.register_class(cls)
     overlay.register()
     live.register()
+    # After live mode, which goes back to what the animator made before a file is saved.
+    kept.register()
 
 
 def unregister():
+    kept.unregister()
     live.unregister()
     overlay.unregister()
     state.forget()

@@ -72,13 +72,11 @@ def slot_handle(owner):
 
 
 def remove_curve(found, path, index):
-    """Removes a curve, and gives the name of its group (or nothing), so that the next one can be in it; None for none."""
+    """Removes a curve; whether there was one."""
     curve = found.find(path, index=index)
-    if curve is None:
-        return None
-    group = curve.group.name if curve.group else ""
-    found.remove(curve)
-    return group
+    if curve is not None:
+        found.remove(curve)
+    return curve is not None
 
 
 class Channels:
@@ -90,14 +88,25 @@ class Channels:
         bag = _bag(owner, action, True) if HAS_SLOTS else action
         self.curves, self._groups = bag.fcurves, bag.groups
 
+    def is_locked(self, path, index):
+        """Whether the animator locked a curve in the editors of animation."""
+        old = self.curves.find(path, index=index)
+        return old is not None and (old.lock or bool(old.group) and old.group.lock)
+
     def new(self, path, index, group):
-        """An empty curve in place of what is there, in its group or else in one of the given name."""
-        group = remove_curve(self.curves, path, index) or group
+        """An empty curve in place of what is there, in its group or else in one of the given name; hidden like it."""
+        old = self.curves.find(path, index=index)
+        is_hidden = old is not None and old.hide
+        if old is not None:
+            group = old.group.name if old.group else group
+            self.curves.remove(old)
         if not HAS_SLOTS:
-            return self.curves.new(path, index=index, action_group=group)
-        curve = self.curves.new(path, index=index)
-        if group:
-            curve.group = self._groups.get(group) or self._groups.new(group)
+            curve = self.curves.new(path, index=index, action_group=group)
+        else:
+            curve = self.curves.new(path, index=index)
+            if group:
+                curve.group = self._groups.get(group) or self._groups.new(group)
+        curve.hide = is_hidden
         return curve
 
 

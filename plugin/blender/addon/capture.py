@@ -14,8 +14,8 @@ from .sinew import Scene
 
 #: Changes below this (scene units, quaternion parts, factors) are rounding of single precision.
 STILL = 2e-6
-#: So many matrices are taken apart at once.
-MATRICES = 50_000
+#: So many matrices are taken apart at once: a few milliseconds' worth.
+MATRICES = 5_000
 
 
 class Node:
@@ -156,19 +156,23 @@ class Capture:
     # Reading ---------------------------------------------------------------------------------------------------------
 
     def steps(self):
-        """Reads one frame after another; yields how many are done. Leaves the frame and the rigid bodies as they were."""
+        """Reads one frame after another; yields how many are done, and goes on in small pieces once all are.
+
+        Leaves the frame and the rigid bodies as they were.
+        """
         objects = [n for n in self.nodes if n.bone is None]
         owners = [bpy.data.objects[n.owner] for n in objects]
         self.is_plain = plain.is_plain(owners)
         if self.is_plain:
             found = {}
-            for node, owner in zip(objects, owners):
+            for k, node in enumerate(objects):
+                owner = bpy.data.objects[node.owner]
                 node.world = plain.worlds(owner, self.frames, found)
-            self.eulers = {(n.owner, None): plain.euler_at(o, self.first) for n, o in zip(objects, owners)}
-            yield len(self.frames)
+                self.eulers[(node.owner, None)] = plain.euler_at(owner, self.first)
+                yield (k + 1) * len(self.frames) // len(objects)
         else:
             yield from self._play(objects)
-        self._localise()
+        yield from self._localised()
 
     def _play(self, objects):
         scene = bpy.data.scenes[self.scene_name]
@@ -183,6 +187,9 @@ class Capture:
         if was_on:
             world.enabled = False
         try:
+            if before[0] == self.first:
+                # A pose that was changed here and not keyed would be read once, and then never again.
+                go_to(scene, self.first + 1)
             for i, frame in enumerate(self.frames):
                 go_to(scene, int(frame))
                 self._read_frame(i, objects)
@@ -197,6 +204,7 @@ class Capture:
             above = self.by_source[(armature, None)].world
             for k, name in enumerate(names):
                 self.by_source[(armature, name)].world = above @ self._poses[armature][:, k].astype(float) @ matrix.BONE
+                yield count
 
     def _read_frame(self, i, objects):
         depsgraph = bpy.context.evaluated_depsgraph_get()
@@ -227,7 +235,9 @@ class Capture:
             for bone in obj.pose.bones if obj.type == "ARMATURE" else ():
                 self.eulers[(node.owner, bone.name)] = tuple(bone.rotation_euler)
 
-    def _localise(self):
+    def _localised(self):
+        """Finds the channels of all nodes, some at a time; yields how many frames there are after each."""
+        count = len(self.frames)
         still = {None: True}
         standing, moving = [], []
         for node in self.nodes:
@@ -235,10 +245,15 @@ class Capture:
             still[node] = node.world.strides[0] == 0 or bool((node.world == node.world[0]).all())
             # What stands still on something that does is looked at once.
             (standing if still[node] and still[node.parent] else moving).append(node)
-        sheared = self._localise_all(standing, slice(0, 1))
-        at_once = max(1, MATRICES // len(self.frames))
-        for i in range(0, len(moving), at_once):
-            sheared |= self._localise_all(moving[i : i + at_once], slice(None))
+        yield count
+        sheared = set()
+        for nodes, frames, at_once in (
+            (standing, slice(0, 1), MATRICES),
+            (moving, slice(None), max(1, MATRICES // count)),
+        ):
+            for i in range(0, len(nodes), at_once):
+                sheared |= self._localise_all(nodes[i : i + at_once], frames)
+                yield count
         if sheared:
             names = [n.name for n in self.nodes if n in sheared]
             self.warnings.append(
@@ -264,8 +279,9 @@ class Capture:
 
     # Into Sinew ------------------------------------------------------------------------------------------------------
 
-    def build(self, context):
-        """The scene of Sinew. Meshes are read as they are shown now."""
+    def building(self):
+        """Makes the scene of Sinew, `self.scene`, in small pieces, and yields after each. Meshes are read as they are
+        shown now."""
         unit = None if self.guesses_unit else self.unit
         scene = Scene.create(self.scene_name, z_up=True, metres_per_unit=unit, frames_per_second=self.rate)
         clip = scene.add_clip("Keys")
@@ -277,16 +293,16 @@ class Capture:
             t, q, s = node.local
             node.index = scene.add_node(node.name, parent, t[0], q[0], _evened(s[0]))
             self._add_curves(scene, clip, node, times)
-        depsgraph = context.evaluated_depsgraph_get()
+            yield
         for node in self.nodes:
             if node.bone is None:
-                self._add_mesh(scene, node, depsgraph)
+                yield from self._add_mesh(scene, node)
         skinned = set(self.skins.values())
         for armature, names in self.bones.items():
             if armature not in skinned and self.by_source[(armature, None)].simulated:
                 # A skeleton that no mesh follows: its bones are bars.
                 self._set_skin(scene, self.by_source[(armature, None)], armature, names)
-        return scene
+        self.scene = scene
 
     def _add_offset(self, scene, node, parent):
         offset = node.offset
@@ -305,15 +321,18 @@ class Capture:
                 # Keyed to stand still is keyed.
                 scene.add_curve(clip, node.index, name, times[[0, -1]], values[[0, -1]])
 
-    def _add_mesh(self, scene, node, depsgraph):
+    def _add_mesh(self, scene, node):
         obj = bpy.data.objects[node.owner]
         if obj.type not in {"MESH", "CURVE", "SURFACE", "FONT", "META"}:
             return
-        found = mesh.triangles_of(obj, depsgraph)
+        # Asked for anew at each: in between, Blender may have evaluated another frame.
+        found = mesh.triangles_of(obj, bpy.context.evaluated_depsgraph_get())
+        yield
         if found is None:
             return
         scene.set_mesh(node.index, *found)
         node.has_mesh = True
+        yield
         armature = self.skins.get(node.owner)
         if armature is None:
             return
@@ -322,13 +341,16 @@ class Capture:
         if not names:
             return
         self._set_skin(scene, node, armature, names)
-        pulls = mesh.weights_of(obj, names)
+        pulls = yield from mesh.weights_of(obj.name, names)
         if not len(pulls[0]):
             return
+        obj, skeleton = bpy.data.objects[node.owner], bpy.data.objects[armature]
         to_armature = skeleton.matrix_world.inverted() @ obj.matrix_world
         rests = [np.array(skeleton.data.bones[n].matrix_local, dtype=float) @ matrix.BONE for n in names]
         bind = [np.linalg.solve(rest, np.array(to_armature, dtype=float)).T.ravel() for rest in rests]
+        yield
         scene.set_weights(node.index, *pulls, bind)
+        yield
 
     def _set_skin(self, scene, node, armature, names):
         bones = [self.by_source[(armature, n)] for n in names]

@@ -17,6 +17,7 @@ import numpy as np
 from mathutils import Matrix
 
 from . import matrix
+from .capture import go_to
 
 #: What Blender may show beside what was simulated before it is worth a word: units, and degrees.
 FAR, TURNED_DEG = 1e-3, 0.5
@@ -103,7 +104,7 @@ class Solved:
     """Poses of all bones of a rig over all frames, in the armature's space: simulated, controls, and what hangs on them."""
 
     def __init__(self, capture, obj, result, found):
-        self.capture, self.obj = capture, obj
+        self.capture, self.obj, self.owner = capture, obj, obj.name
         above = capture.by_source[(obj.name, None)]
         keyed_to, result_to = np.linalg.inv(above.world), np.linalg.inv(result(above))
         self.poses, self._keyed = {}, {}
@@ -197,19 +198,30 @@ class Solved:
         return poses
 
     def missed(self, names):
-        """Plays the result; gives the bones that are not where they were simulated, with how far off they are."""
+        """Plays the result, and yields how many frames are played; gives the bones that are not where they were
+        simulated, with how far off they are."""
+        self.obj = None
         scene = bpy.data.scenes[self.capture.scene_name]
         before = (scene.frame_current, scene.frame_subframe)
         worst = {}
-        for i, frame in enumerate(self.capture.frames):
-            scene.frame_set(int(frame))
-            pose = self.obj.evaluated_get(bpy.context.evaluated_depsgraph_get()).pose
-            for name in names:
-                shown, wanted = np.array(pose.bones[name].matrix), self.poses[name][i]
-                far = float(np.abs(shown[:3, 3] - wanted[:3, 3]).max())
-                cosine = (np.trace(shown[:3, :3].T @ wanted[:3, :3]) - 1.0) / 2.0
-                turned = float(np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0))))
-                old = worst.get(name, (0.0, 0.0))
-                worst[name] = (max(old[0], far), max(old[1], turned))
-        scene.frame_set(before[0], subframe=before[1])
+        try:
+            for i, frame in enumerate(self.capture.frames):
+                go_to(scene, int(frame))
+                pose = bpy.data.objects[self.owner].evaluated_get(bpy.context.evaluated_depsgraph_get()).pose
+                for name in names:
+                    far, turned = _apart(np.array(pose.bones[name].matrix), self.poses[name][i])
+                    old = worst.get(name, (0.0, 0.0))
+                    worst[name] = (max(old[0], far), max(old[1], turned))
+                yield i + 1
+        finally:
+            scene = bpy.data.scenes.get(self.capture.scene_name)
+            if scene is not None:
+                go_to(scene, *before)
         return {n: w for n, w in worst.items() if w[0] > FAR or w[1] > TURNED_DEG}
+
+
+def _apart(shown, wanted):
+    """Units and degrees between two poses."""
+    cosine = (np.trace(shown[:3, :3].T @ wanted[:3, :3]) - 1.0) / 2.0
+    turned = np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0)))
+    return float(np.abs(shown[:3, 3] - wanted[:3, 3]).max()), float(turned)

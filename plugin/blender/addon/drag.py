@@ -15,8 +15,10 @@ from .sinew import Session, Setup
 #: A hand pulls with as much as this many times the weight of everything that it might have to lift.
 STRONG = 20.0
 GRAVITY = 9.81
-#: How near to a body's origin a press must be where the ray meets no mesh, in pixels.
+#: How near to an object's origin or to a bone a press must be where the ray meets no mesh, in pixels.
 NEAR = 60.0
+#: A bone that only turns is held no nearer to its head than this share of its length; nearer, it is held by its tail.
+ARM = 0.2
 #: A frame is not played faster than it can be shown, but a window that is slow does not slow down physics further.
 FRAMES_PER_TICK = 4
 
@@ -37,13 +39,18 @@ class Hand:
         job = run_.job
         self.recording = job if isinstance(job, record.Recording) else record.Recording(self.capture, job)
         self.recording.take(self.frame, self.session)
-        self.drag = self.body = None
+        self.drag = self.body = self._grabbed = None
         self.bodies = {}
+        #: Those that only turn.
+        self.turning = set()
+        parts = {body["node"]: body.get("simulate") for body in run_.setup["bodies"]}
         by_index = {node.index: node for node in self.capture.nodes}
         for body, index in enumerate(self.session.body_nodes):
             node = by_index.get(index)
             if node is not None:
                 self.bodies[(node.owner, node.bone)] = body
+                if parts.get(self.capture.reference(node)) == "orientation":
+                    self.turning.add(body)
 
     @property
     def last(self):
@@ -51,11 +58,34 @@ class Hand:
         return len(self.capture.frames) - 1
 
     def hold(self, owner, bone, point):
-        """Takes hold of an object or bone at a point of the world. Raises where keys alone move it."""
+        """Takes hold of an object or bone at a point of the world; gives the point, which is the tail of a bone that only
+        turns and was to be held by its head. Raises where nothing could be pulled."""
         report = self.live.run.report
         weight = sum(body["mass_kg"] for body in report["bodies"]) * GRAVITY
         self.body = self.bodies[(owner, bone)]
-        self.drag = self.session.drag(self.body, point, strength=STRONG * weight, in_world=True)
+        head, tail = self.ends(owner, bone)
+        if self.body in self.turning and np.linalg.norm(point - head) < ARM * np.linalg.norm(tail - head):
+            point = tail
+        self.drag = self.session.drag(self.body, tuple(point), strength=STRONG * weight, in_world=True)
+        turn = matrix.conjugate(self.session.poses[self.body, 3:])
+        self._grabbed = matrix.rotate(turn, (np.asarray(point) - head)[None])
+        return tuple(float(p) for p in point)
+
+    def ends(self, owner, bone):
+        """Where a bone begins and ends; of an object, its origin twice."""
+        pose = self.session.poses[self.bodies[(owner, bone)]]
+        length = 0.0
+        if bone is not None:
+            obj = bpy.data.objects[owner]
+            length = obj.pose.bones[bone].length * obj.matrix_world.to_scale()[1]
+        # The frame of a bone's node is turned, so that Z is along it.
+        return pose[:3], pose[:3] + matrix.rotate(pose[3:], np.array([[0.0, 0.0, length]]))[0]
+
+    @property
+    def grabbed(self):
+        """Where the point is now that was taken hold of."""
+        pose = self.session.poses[self.body]
+        return tuple((pose[:3] + matrix.rotate(pose[3:], self._grabbed)[0]).tolist())
 
     def pull(self, point):
         """Where the hand is to be at the next frame."""
@@ -110,9 +140,7 @@ def _body_of(hand, obj, point):
     armature = hand.capture.skins.get(obj.name)
     if armature is not None:
         bones = [key for key in hand.bodies if key[0] == armature and key[1] is not None]
-        poses = hand.session.poses
-        lengths = {key: bpy.data.objects[armature].pose.bones[key[1]].length for key in bones}
-        return min(bones, key=lambda key: _away(poses[hand.bodies[key]], lengths[key], point), default=None)
+        return min(bones, key=lambda key: _nearest(*hand.ends(*key), np.asarray(point))[1], default=None)
     node = hand.capture.by_source.get((obj.name, None))
     while node is not None:
         if (node.owner, node.bone) in hand.bodies:
@@ -121,23 +149,23 @@ def _body_of(hand, obj, point):
     return None
 
 
-def _away(pose, length, point):
-    """How far a point is from a bone: the frame of its node is turned, so that Z is along it."""
-    along = matrix.rotate(pose[3:], np.array([[0.0, 0.0, 1.0]]))[0]
-    share = np.clip(np.dot(np.asarray(point) - pose[:3], along), 0.0, length)
-    return float(np.linalg.norm(pose[:3] + share * along - point))
+def _nearest(begin, end, point):
+    """How far along a line the nearest of its points is, 0 to 1, and how far away that is."""
+    along = end - begin
+    share = np.clip(np.dot(point - begin, along) / max(float(np.dot(along, along)), 1e-12), 0.0, 1.0)
+    return share, float(np.linalg.norm(begin + share * along - point))
 
 
 def _nearest_on_screen(hand, region, view, coordinates):
     best, away = None, NEAR
-    poses = hand.session.poses
-    for key, body in hand.bodies.items():
-        place = view3d_utils.location_3d_to_region_2d(region, view, poses[body, :3])
-        if place is None:
+    for key in hand.bodies:
+        ends = hand.ends(*key)
+        shown = [view3d_utils.location_3d_to_region_2d(region, view, end) for end in ends]
+        if any(place is None for place in shown):
             continue
-        far = np.hypot(place[0] - coordinates[0], place[1] - coordinates[1])
+        share, far = _nearest(*(np.array(place) for place in shown), np.asarray(coordinates))
         if far < away:
-            best, away = (key, tuple(poses[body, :3])), far
+            best, away = (key, tuple(ends[0] + share * (ends[1] - ends[0]))), far
     return best
 
 
@@ -200,20 +228,24 @@ class SINEW_OT_live_drag(bpy.types.Operator):
             return {"RUNNING_MODAL"}
         (owner, bone), point = found
         try:
-            hand.hold(owner, bone, point)
+            point = hand.hold(owner, bone, point)
         except run.SinewError as error:
             hand.close()
             self.report({"WARNING"}, str(error))
             return {"RUNNING_MODAL"}
         self._hand, self._region, self._view, self._held = hand, region, area.spaces.active.region_3d, point
+        # The mouse may have been beside it, or at the other end of a bone: what counts is how far it moves.
+        self._beside = np.zeros(3)
+        self._beside = np.asarray(point) - self._point(event)
         self._to, self._from = point, time.perf_counter() - hand.frame / hand.capture.rate
         state.held = (point, point)
         return {"RUNNING_MODAL"}
 
     def _point(self, event):
-        """The mouse, as deep in the view as what was taken hold of."""
+        """Where the hand is for the mouse, as deep in the view as what was taken hold of."""
         at = (event.mouse_x - self._region.x, event.mouse_y - self._region.y)
-        return tuple(view3d_utils.region_2d_to_location_3d(self._region, self._view, at, self._held))
+        place = view3d_utils.region_2d_to_location_3d(self._region, self._view, at, self._held)
+        return tuple((np.array(place) + self._beside).tolist())
 
     def _tick(self, context):
         hand = self._hand
@@ -229,7 +261,7 @@ class SINEW_OT_live_drag(bpy.types.Operator):
             # What could not be played in time is not caught up with.
             self._from = max(self._from, time.perf_counter() - (hand.frame + 1) / hand.capture.rate)
             hand.show_frame()
-            state.held = (tuple(hand.session.poses[hand.body, :3]), self._to)
+            state.held = (hand.grabbed, self._to)
             context.scene.frame_set(hand.capture.first + hand.frame)
 
     def _let_go(self, context):

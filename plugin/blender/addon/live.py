@@ -2,8 +2,13 @@
 
 The keys are read once, when it begins. Every change makes the set-up anew and simulates all frames; the motion is shown
 as an action of its own, which takes the place of the animator's until then.
+
+Blender evaluates what changed before it draws, and lets scripts change more just then. What takes but an instant is
+simulated there: it is drawn together with the slider that changed it. What takes longer runs on a thread.
 """
 
+import math
+import threading
 import time
 
 import bpy
@@ -13,9 +18,9 @@ from bpy.app.handlers import persistent
 from . import action, overlay, record, run, state, write
 from .sinew import Curve
 
-#: Changes within this time of each other are one: a slider that is dragged does not queue up.
+#: What takes longer begins when changes have come to rest for so long: a slider that is dragged does not queue up.
 DEBOUNCE = 0.02
-#: Seconds to wait for the result before anything is drawn: what is done by then is drawn with the slider, once.
+#: Seconds that are an instant.
 AT_ONCE = 0.15
 NAME = "Sinew live"
 
@@ -31,9 +36,11 @@ class Live:
         for _ in self.run.reading():
             pass
         self.before = {}
-        self.changed_at = None
+        #: When a setting changed last, and the first time since what is simulated now; None for not at all.
+        self.changed_at = self.changed_first = None
         self.is_running = False
-        self.took = 0.0
+        #: Seconds from the change to the action, and those that the library had of it, the last time.
+        self.took = self.needed = 0.0
         self.error = ""
         self._made = set()
         #: Channels that have live keys already: (object, path, index).
@@ -47,8 +54,8 @@ class Live:
 
     def begin(self):
         """Begins to simulate with what the settings are now, on a thread; what ran before is given up."""
-        self._began = time.perf_counter()
-        self.changed_at = None
+        self._began = self.changed_first or time.perf_counter()
+        self.changed_at = self.changed_first = None
         self.run.cancel()
         try:
             self.run.set_up()
@@ -67,10 +74,11 @@ class Live:
         if self.run.is_whole:
             self._show()
             self.took = time.perf_counter() - self._began
+            self.needed = sum(self.run.report["timings"].values())
 
     def show(self, recording):
         """Shows what was played by hand instead; the next change of a setting simulates anew."""
-        self.run.job = recording
+        self.run.job, self.run.curves = recording, recording.curves
         self._show()
 
     def show_frame(self, recording, frame):
@@ -144,16 +152,15 @@ class LiveWriter(write.Writer):
     """Writes into the live actions instead of new ones, always on the bones themselves."""
 
     def __init__(self, live):
-        current = live.run
-        super().__init__(current.capture, current.job, bpy.data.scenes[current.scene_name].sinew)
+        super().__init__(live.run, bpy.data.scenes[live.run.scene_name].sinew)
         self._live = live
 
     def _target(self, obj, _on_bones):
         return obj
 
-    def _write_controls(self, obj, simulated):
+    def _write_controls(self, obj, target, simulated):
         # Looking at whether controls reach it would play all frames: that is for the bake.
-        self._write_bones(obj, obj, simulated)
+        yield from self._write_bones(obj, target, simulated)
 
     def _press(self, _job):
         # Shape keys are for the bake.
@@ -163,14 +170,14 @@ class LiveWriter(write.Writer):
         self.actions.append(self._live.take_over(obj).name)
         self._open = None
 
-    def _put(self, owner, path, index, frames, values, arriving=None, leaving=None, group=""):
+    def _set(self, channels, path, index, frames, values, arriving, leaving, group):
         # Keys that are there already only move.
-        channel = (owner.name, path, index)
+        channel = (channels.owner, path, index)
         if channel in self._live.channels and arriving is None:
-            curve = self._channels_of(owner).curves.find(path, index=index)
+            curve = channels.curves.find(path, index=index)
             if curve is not None and action.rewrite(curve, frames, values):
                 return
-        super()._put(owner, path, index, frames, values, arriving, leaving, group)
+        super()._set(channels, path, index, frames, values, arriving, leaving, group)
         self._live.channels.add(channel)
 
 
@@ -181,7 +188,7 @@ class FrameWriter(LiveWriter):
         self._recording, self._frame = recording, frame
         super().__init__(live)
 
-    def _collected(self):
+    def _collected(self, _curves):
         now = np.array([self._frame / self.capture.rate])
         found = {}
         for node, (t, q) in self._recording.channels(slice(self._frame, self._frame + 1)).items():
@@ -198,12 +205,13 @@ class FrameWriter(LiveWriter):
             if bone is not None and not write.is_special(bone.bone):
                 path = f'pose.bones["{bpy.utils.escape_identifier(name)}"].'
                 self._channels(target, self.capture.by_source[(obj.name, name)], bone, path, name)
+        yield
 
     def _keys(self, curve, node, name):
         return None if curve is None else super()._keys(curve, node, name)
 
-    def _put(self, owner, path, index, frames, values, arriving=None, leaving=None, group=""):
-        curve = self._channels_of(owner).curves.find(path, index=index)
+    def _set(self, channels, path, index, frames, values, arriving, leaving, group):
+        curve = channels.curves.find(path, index=index)
         if curve is not None and self._frame < len(curve.keyframe_points):
             curve.keyframe_points[self._frame].co = (frames[0], values[0])
 
@@ -212,6 +220,7 @@ def mark(_context):
     """A setting changed: simulate again soon."""
     if session is not None:
         session.changed_at = time.perf_counter()
+        session.changed_first = session.changed_first or session.changed_at
     elif state.running is None:
         state.reshape()
 
@@ -224,23 +233,37 @@ def tick():
         return DEBOUNCE
     if session.changed_at is not None and time.perf_counter() - session.changed_at >= DEBOUNCE:
         session.begin()
-        if session.is_running:
-            session.run.wait(AT_ONCE)
     if session.is_running and session.run.is_done:
         session.end()
         overlay.refresh(bpy.context)
     return DEBOUNCE / 2
 
 
-def stop(keep_trace=False):
-    """Ends the session; without a trace unless the caller keeps it."""
+@persistent
+def _before_drawing(*_arguments):
+    """Blender has evaluated what changed, and evaluates once more what is changed here."""
+    current = session
+    is_main = threading.current_thread() is threading.main_thread()
+    if current is None or current.changed_at is None or state.dragging or not is_main:
+        return
+    if current.is_running or current.needed > AT_ONCE:
+        # The timer sees to it.
+        return
+    current.begin()
+    if current.is_running:
+        current.run.wait(AT_ONCE)
+        if current.run.is_done:
+            current.end()
+
+
+def stop():
+    """Ends the session without a trace."""
     global session
     if session is None:
         return
     ending, session = session, None
     ending.run.cancel()
-    if not keep_trace:
-        ending.discard()
+    ending.discard()
     if bpy.app.timers.is_registered(tick):
         bpy.app.timers.unregister(tick)
 
@@ -294,6 +317,9 @@ class SINEW_OT_live_bake(bpy.types.Operator):
             if not isinstance(done.job, record.Recording):
                 done.set_up()
                 done.simulate()
+            elif context.scene.sinew.keys == "fitted":
+                settings = context.scene.sinew
+                done.curves = done.job.few_curves(settings.tolerance, math.radians(settings.tolerance_deg))
             writer = done.write()
         except (ValueError, KeyError, run.SinewError) as error:
             self.report({"ERROR"}, str(error))
@@ -353,18 +379,21 @@ def _before_loading(*_arguments):
 CLASSES = (SINEW_OT_live, SINEW_OT_live_bake, SINEW_OT_live_discard)
 
 
+HANDLERS = (
+    (bpy.app.handlers.save_pre, _before_saving),
+    (bpy.app.handlers.load_pre, _before_loading),
+    (bpy.app.handlers.undo_post, _after_undo),
+    (bpy.app.handlers.depsgraph_update_post, _before_drawing),
+)
+
+
 def register():
-    bpy.app.handlers.save_pre.append(_before_saving)
-    bpy.app.handlers.load_pre.append(_before_loading)
-    bpy.app.handlers.undo_post.append(_after_undo)
+    for handlers, own in HANDLERS:
+        handlers.append(own)
 
 
 def unregister():
     stop()
-    for handlers, own in (
-        (bpy.app.handlers.save_pre, _before_saving),
-        (bpy.app.handlers.load_pre, _before_loading),
-        (bpy.app.handlers.undo_post, _after_undo),
-    ):
+    for handlers, own in HANDLERS:
         if own in handlers:
             handlers.remove(own)

@@ -1,8 +1,12 @@
 """Meshes and skins as arrays, read in bulk."""
 
+import bpy
 import numpy as np
 
 from . import pressed
+
+#: So many vertices are looked at in one go: a few milliseconds' worth.
+VERTICES = 2_000
 
 
 def triangles_of(obj, depsgraph):
@@ -47,16 +51,26 @@ def armature_of(obj):
     return None
 
 
-def weights_of(obj, bones):
-    """Vertices, places of bones in `bones`, and weights: of all vertex groups that are deforming bones."""
+def weights_of(owner, bones):
+    """Vertices, places of bones in `bones`, and weights: of all vertex groups that are deforming bones.
+
+    Blender gives weights vertex by vertex only, so this yields now and then, and looks its object up again after that.
+    """
     place = {name: i for i, name in enumerate(bones)}
-    of_group = {group.index: place[group.name] for group in obj.vertex_groups if group.name in place}
-    vertices, joints, weights = [], [], []
-    for vertex in obj.data.vertices:
-        for pull in vertex.groups:
-            joint = of_group.get(pull.group)
-            if joint is not None and pull.weight > 0.0:
-                vertices.append(vertex.index)
-                joints.append(joint)
-                weights.append(pull.weight)
-    return np.array(vertices, np.uint32), np.array(joints, np.uint32), np.array(weights, float)
+    found = [(np.empty(0, np.uint32), np.empty(0, np.uint32), np.empty(0))]
+    count, begin = len(bpy.data.objects[owner].data.vertices), 0
+    while begin < count:
+        obj = bpy.data.objects[owner]
+        of_group = {group.index: place[group.name] for group in obj.vertex_groups if group.name in place}
+        vertices, joints, weights = [], [], []
+        for vertex in obj.data.vertices[begin : begin + VERTICES]:
+            for pull in vertex.groups:
+                joint = of_group.get(pull.group)
+                if joint is not None and pull.weight > 0.0:
+                    vertices.append(vertex.index)
+                    joints.append(joint)
+                    weights.append(pull.weight)
+        found.append((np.array(vertices, np.uint32), np.array(joints, np.uint32), np.array(weights, float)))
+        begin += VERTICES
+        yield
+    return tuple(np.concatenate(part) for part in zip(*found))

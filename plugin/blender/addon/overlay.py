@@ -7,7 +7,7 @@ from . import state
 from .sinew import SinewError
 
 KEYS, MOTION = (0.45, 0.55, 0.65, 0.8), (1.0, 0.55, 0.1, 1.0)
-SHAPES, TARGETS = (0.35, 0.75, 1.0, 0.8), (0.9, 0.9, 0.3, 0.9)
+SHAPES, TARGETS, LIMITS = (0.35, 0.75, 1.0, 0.8), (0.9, 0.9, 0.3, 0.9), (1.0, 0.8, 0.2, 0.9)
 CONTACT, STRAIN = (0.2, 0.9, 0.4, 1.0), (1.0, 0.15, 0.1, 1.0)
 HAND = (1.0, 1.0, 1.0, 0.9)
 
@@ -57,7 +57,9 @@ def draw():
     result = state.result
     context = bpy.context
     if context.scene.sinew.show_shapes:
-        _draw_shapes(context)
+        _draw_lines(context, state.shapes, lambda shapes: [(shapes.drawn(context), SHAPES)])
+    if context.scene.sinew.show_limits:
+        _draw_lines(context, state.limits, lambda limits: zip(limits.drawn(context), (LIMITS, STRAIN)))
     if result is None or context.scene.name != result.scene_name:
         return
     # Undone: then it is not there any more.
@@ -108,24 +110,24 @@ def draw():
         gpu.state.point_size_set(1.0)
 
 
-def _draw_shapes(context):
+def _draw_lines(context, ask, lines):
+    """What was found out about the scene, `ask`, as lines: ends two after each other, and a colour."""
     try:
-        shapes = state.shapes()
+        found = ask()
     except (ValueError, KeyError, ReferenceError, SinewError):
         # What was read is gone, or a setting makes no sense: the next check says so.
         return
-    if shapes is None or context.scene.name != shapes.scene_name:
+    if found is None or context.scene.name != found.scene_name:
         return
     import gpu
     from gpu_extras.batch import batch_for_shader
 
-    ends = shapes.drawn(context)
-    if not len(ends):
-        return
     shader = _shader()
     gpu.state.blend_set("ALPHA")
     gpu.state.line_width_set(1.5)
-    _draw_batch(shader, batch_for_shader(shader, "LINES", {"pos": ends.astype(np.float32)}), SHAPES)
+    for ends, colour in lines(found):
+        if len(ends):
+            _draw_batch(shader, batch_for_shader(shader, "LINES", {"pos": ends.astype(np.float32)}), colour)
     gpu.state.line_width_set(1.0)
     gpu.state.blend_set("NONE")
 

@@ -7,7 +7,7 @@ from .properties import SinewBody
 
 
 #: Everything that an animator sets.
-SETTINGS = [name for name in SinewBody.__annotations__ if name != "was_active"]
+SETTINGS = [name for name in SinewBody.__annotations__ if not name.startswith("was_")]
 
 
 def active(context):
@@ -104,10 +104,10 @@ class SINEW_PT_simulate(_Panel, bpy.types.Panel):
     def draw(self, context):
         layout, settings = self.layout, context.scene.sinew
         if state.progress is not None:
-            share, text = state.progress
+            share, text, hint = state.progress
             box = layout.box()
-            box.label(text=text)
-            box.label(text=f"{round(100 * share)} %    ESC cancels")
+            box.label(text=text.capitalize())
+            box.label(text=f"{round(100 * share)} %    {hint}")
             return
         if live.session is None:
             row = layout.row(align=True)
@@ -121,7 +121,7 @@ class SINEW_PT_simulate(_Panel, bpy.types.Panel):
             row.operator("sinew.live_bake", icon="CHECKMARK")
             row.operator("sinew.live_discard", icon="X")
             layout.operator("sinew.live_drag", icon="VIEW_PAN")
-            layout.label(text=live.session.error or f"Live: {1000 * live.session.took:.0f} ms")
+            layout.label(text=live.session.error or f"Simulated in {1000 * live.session.needed:.0f} ms")
         column = layout.column()
         column.use_property_split = True
         column.use_property_decorate = False
@@ -156,11 +156,11 @@ class SINEW_PT_world(_Panel, bpy.types.Panel):
         layout.prop(context.scene, "gravity")
         layout.separator()
         layout.prop(settings, "setup_file")
-        row = layout.row(align=True)
-        row.operator("sinew.export_setup", icon="EXPORT")
-        row.operator("sinew.import_setup", icon="IMPORT")
-        layout.operator("sinew.export_gltf", icon="EXPORT")
-        layout.operator("sinew.export_physics", icon="EXPORT")
+        column = layout.column(align=True)
+        column.operator("sinew.export_setup", icon="EXPORT")
+        column.operator("sinew.import_setup", icon="IMPORT")
+        column.operator("sinew.export_gltf", icon="EXPORT")
+        column.operator("sinew.export_physics", icon="EXPORT")
 
 
 class SINEW_PT_body(_Panel, bpy.types.Panel):
@@ -178,13 +178,14 @@ class SINEW_PT_body(_Panel, bpy.types.Panel):
         layout.use_property_split = True
         for name in self._shown(own):
             row = layout.row()
+            # Only these can be keyed; others have more room without the dot.
+            row.use_property_decorate = name in physics.FACTORS
             # What was never touched is automatic, and looks it.
             row.active = own.is_property_set(name)
             row.prop(own, name)
-        row = layout.row(align=True)
-        row.operator("sinew.copy", icon="COPYDOWN")
-        row.operator("sinew.reset", icon="LOOP_BACK")
-
+        column = layout.column(align=True)
+        column.operator("sinew.copy", icon="COPYDOWN")
+        column.operator("sinew.reset", icon="LOOP_BACK")
 
     @staticmethod
     def _shown(own):
@@ -219,6 +220,7 @@ class SINEW_PT_result(_Panel, bpy.types.Panel):
         row.prop(settings, "show_strain", toggle=True)
         row = layout.row(align=True)
         row.prop(settings, "show_shapes", toggle=True)
+        row.prop(settings, "show_limits", toggle=True)
         row.prop(settings, "show_targets", toggle=True)
         result = state.result
         if result is not None and result.strained:

@@ -1,9 +1,11 @@
 """The set-up of a captured scene: what Sinew makes of the keys, Blender's rigid bodies, and what the animator set."""
 
+import json
+
 import bpy
 import numpy as np
 
-from . import action, joints
+from . import action, joints, pressed
 from .sinew import Setup
 
 #: Blender's rigid-body shapes and ours. A compound's children touch by themselves.
@@ -22,13 +24,19 @@ ROUND = ("capsule", "cylinder", "cone")
 FACTORS = ("strength", "damping", "blend")
 
 
-def build(capture, scene):
-    """The set-up as a dictionary, and warnings about what was not understood."""
+def automatic(scene):
+    """The set-up that the library makes of a scene by itself, as text: it stays the same while settings change."""
+    with Setup.automatic(scene) as setup:
+        return setup.to_json()
+
+
+def build(capture, found):
+    """The set-up as a dictionary, from the automatic one, and warnings about what was not understood."""
     warnings = []
     settings = bpy.data.scenes[capture.scene_name].sinew
     if settings.setup_file:
         return Setup.open(bpy.path.abspath(settings.setup_file)).to_dict(), warnings
-    setup = Setup.automatic(scene).to_dict()
+    setup = json.loads(found)
     # There is one clip, and in a file that is exported it has another name.
     setup.pop("clip", None)
     setup.setdefault("bodies", [])
@@ -50,9 +58,11 @@ def build(capture, scene):
     _leave_out_others(capture, setup, bodies)
     for node in capture.nodes:
         _fill_in(capture, node, setup, bodies)
+    # What only turns is where what carries it is: a joint would hold it there once more.
+    turning = {name for name, body in bodies.items() if body is not None and body.get("simulate") == "orientation"}
+    setup["joints"] = [j for j in setup.get("joints", []) if j["between"][1] not in turning]
     made = joints.build(capture, warnings)
-    if made:
-        setup.setdefault("joints", []).extend(made)
+    setup["joints"] += made
     setup["bodies"] = [b for b in bodies.values() if b is not None]
     return setup, warnings
 
@@ -98,7 +108,7 @@ def _fill_in(capture, node, setup, bodies):
             body["guide"] = {"space": "parent"}
     body["behaviour"] = behaviour
     if rigid is not None:
-        _from_rigid_body(body, rigid)
+        _from_rigid_body(body, rigid, own)
         released = _released(capture, owner)
         if released is not None and behaviour in ("free", "guided"):
             body["release"] = {"frame": released}
@@ -137,13 +147,16 @@ def _hangs_on_bone(node):
     return False
 
 
-def _from_rigid_body(body, rigid):
+def _from_rigid_body(body, rigid, own):
     body.setdefault("mass", rigid.mass)
     contact = body.setdefault("contact", {})
     contact.setdefault("friction", rigid.friction)
     contact.setdefault("bounce", min(1.0, rigid.restitution))
-    if rigid.collision_shape in SHAPES:
-        body.setdefault("shape", {"kind": SHAPES[rigid.collision_shape]})
+    shape = rigid.collision_shape
+    if shape == pressed.ORDERLY and own.was_shape:
+        shape = own.was_shape
+    if shape in SHAPES:
+        body.setdefault("shape", {"kind": SHAPES[shape]})
 
 
 def _released(capture, owner):

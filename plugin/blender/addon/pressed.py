@@ -6,6 +6,9 @@ import numpy as np
 from . import action
 
 NAME = "Sinew press"
+#: Before 4.2, at the first frame Blender's own simulation measures a body's mesh on one thread while another evaluates it,
+#: and crashes now and then where shape keys are keyed; only of a hull it waits for the mesh.
+ORDERLY, IS_DISORDERLY = "CONVEX_HULL", bpy.app.version < (4, 2, 0)
 
 
 def is_own(block):
@@ -53,10 +56,19 @@ def _write(capture, obj, pressed):
         block.slider_min, block.value = -1.0, 0.0
         path = f'key_blocks["{bpy.utils.escape_identifier(block.name)}"].value'
         action.write(channels, path, 0, frames, weights / most, group=NAME)
+    if IS_DISORDERLY:
+        _make_orderly(obj)
     # Setting in bulk tells nobody.
     obj.data.update()
     obj.update_tag(refresh={"DATA"})
     return keys.animation_data.action.name
+
+
+def _make_orderly(obj):
+    """The next run takes the shape from before for its own: see `physics`."""
+    rigid = obj.rigid_body
+    if rigid is not None and rigid.collision_shape not in (ORDERLY, "MESH", "COMPOUND"):
+        obj.sinew.was_shape, rigid.collision_shape = rigid.collision_shape, ORDERLY
 
 
 def _with_action(keys, name):

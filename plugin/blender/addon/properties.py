@@ -137,12 +137,11 @@ class SinewBody(bpy.types.PropertyGroup):
         name="Until touched", default=False, update=_changed,
         description="Follows its keys exactly until something that physics moves touches it",
     )  # fmt: skip
-
-
     was_active: BoolProperty(
         default=False, options={"HIDDEN"},
         description="Blender's own simulation moved it before it was baked",
     )  # fmt: skip
+    was_shape: StringProperty(options={"HIDDEN"}, description="The shape that its rigid body had before it was pressed in")
 
 
 class SinewScene(bpy.types.PropertyGroup):
@@ -164,7 +163,7 @@ class SinewScene(bpy.types.PropertyGroup):
         "Tolerance", "How far the keys may be from the simulation. 0: a thousandth of each object's width",
         0.0, 0.0, 1e6, 1.0, unit="LENGTH", precision=5,
     )  # fmt: skip
-    tolerance_deg: _number("Angle", "The same for turns, degrees", 0.05, 1e-4, 45.0, 5.0, precision=3)
+    tolerance_deg: _number("Angle (\u00b0)", "The same for turns, degrees", 0.05, 1e-4, 45.0, 5.0, precision=3)
     begin: EnumProperty(
         name="From", default="keys",
         items=[
@@ -221,6 +220,10 @@ class SinewScene(bpy.types.PropertyGroup):
     show_shapes: BoolProperty(
         name="Shapes", default=False, update=_looked,
         description="Draw the shapes that things touch with, as of the last run or check",
+    )  # fmt: skip
+    show_limits: BoolProperty(
+        name="Limits", default=False, update=_looked,
+        description="Draw how far the selected bones can turn, as of the last run or check; red at the end of it",
     )  # fmt: skip
     show_targets: BoolProperty(
         name="Targets", default=False, description="Draw how far things are from where their keys pull them"

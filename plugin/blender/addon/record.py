@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from . import matrix, rotation
+from . import hermite, matrix, rotation
 from .sinew import Curve
 
 
@@ -44,6 +44,21 @@ class Recording:
             for name, values in parts.items():
                 if (node.index, name) in self.wanted:
                     made.append(Curve(node.index, name, "linear", times, values))
+        return made
+
+    def few_curves(self, tolerance, tolerance_rad):
+        """The same with few keys: Hermite cubics within a tolerance at every frame. Without a tolerance for places, a
+        thousandth of how far each moves."""
+        made = []
+        for curve in self.curves:
+            is_turn = curve.property == "rotation"
+            # Half the angle is what quaternions have.
+            allowed = tolerance_rad / 2 if is_turn else tolerance or 1e-3 * float(np.ptp(curve.values, axis=0).max())
+            slopes = np.gradient(curve.values, curve.times, axis=0)
+            per_frame = slopes / self.capture.rate
+            kept = hermite.few_keys(curve.values, per_frame, per_frame, (), max(allowed, 1e-9))
+            parts = (part[kept] for part in (curve.times, curve.values, slopes, slopes))
+            made.append(Curve(curve.node, curve.property, "cubic", *parts))
         return made
 
     def channels(self, frames):

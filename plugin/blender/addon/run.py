@@ -10,6 +10,10 @@ from . import physics, source, write
 from .sinew import Cancelled, Job, Setup, SinewError, Watch
 
 
+#: Seconds between looks at a thread.
+SHORT = 0.002
+
+
 class Run:
     """A simulation under way. Holds names and numbers only, so that the file may change under it."""
 
@@ -28,7 +32,8 @@ class Run:
             if not self.only:
                 raise ValueError("no bone is selected; select some, or switch off Selected bones only")
         self.warnings = []
-        self.job = None
+        #: What was simulated, and its curves.
+        self.job = self.curves = None
         self.report = None
         self.error = None
         self.stage = "read"
@@ -42,12 +47,13 @@ class Run:
         count = len(self.capture.frames)
         if self.stage == "read":
             return self.read / count / 3.0
-        return (1.0 + 2.0 * self.simulated / count) / 3.0
+        return (1.0 + 2.0 * self.simulated / count) / 3.0 if self.stage == "simulate" else 1.0
 
     read = 0
 
     def reading(self):
-        """Reads frame by frame, then makes scene and set-up; yields after each frame."""
+        """Reads frame by frame, then makes scene and set-up; yields after each frame, and often after that: whoever
+        drives it decides how much is done at a time."""
         with self._sources():
             steps = self.capture.steps()
             try:
@@ -56,20 +62,39 @@ class Run:
             finally:
                 # When left halfway, the frame goes back to where it was.
                 steps.close()
-        self.prepare(bpy.context)
+        for _ in self.capture.building():
+            yield self.read
+        yield from self._automatic()
+        self.set_up()
+        yield self.read
+
+    def _automatic(self):
+        """What the library makes of the scene by itself, on a thread: large meshes take their time."""
+        self.scene = self.capture.scene
+        found = []
+
+        def work():
+            try:
+                found.append(physics.automatic(self.scene))
+            except Exception as error:  # Raised below, where there is somebody to tell.
+                found.append(error)
+
+        thread = threading.Thread(target=work, name="Sinew", daemon=True)
+        thread.start()
+        while thread.is_alive():
+            thread.join(SHORT)
+            yield self.read
+        if isinstance(found[0], Exception):
+            raise found[0]
+        self._found = found[0]
 
     def _sources(self):
         """The animator's keys in the place of earlier results, if they are what counts."""
         return source.originals(bpy.data.scenes[self.scene_name]) if self.from_keys else contextlib.nullcontext()
 
-    def prepare(self, context):
-        """Makes Sinew's scene and the set-up from what was read."""
-        self.scene = self.capture.build(context)
-        self.set_up()
-
     def set_up(self):
         """Makes the set-up anew, from what the properties are now."""
-        self.setup, warnings = physics.build(self.capture, self.scene)
+        self.setup, warnings = physics.build(self.capture, self._found)
         self.warnings = self.capture.warnings + warnings
         self.options = physics.job_options(bpy.data.scenes[self.scene_name].sinew)
         if self.only is not None:
@@ -84,6 +109,8 @@ class Run:
         chosen = {**self.options, "frames": frames, **options}
         self.job = Job.run(self.scene, setup, watch=self._watch, **chosen)
         self.report = self.job.report
+        # Here, where nobody waits for them.
+        self.curves = self.job.curves
 
     def start(self, **options):
         """Simulates on a thread; `is_done` tells when it is over. May be called again then."""
@@ -128,17 +155,32 @@ class Run:
         # What is simulated after this is not cancelled.
         self._watch = Watch()
 
-    def write(self, name=None):
-        """Puts the result into actions. The scene must still be there."""
+    def writing(self):
+        """Puts the result into actions, piece by piece; yields after each. The scene must still be there."""
         scene = bpy.data.scenes.get(self.scene_name)
         if scene is None:
             raise ValueError(f'the scene "{self.scene_name}" is gone; nothing was written')
-        writer = write.Writer(self.capture, self.job, scene.sinew, name)
-        writer.write()
-        self.warnings += self.report["warnings"] + writer.warnings
-        if not writer.actions:
+        self.stage = "write"
+        self.writer = write.Writer(self, scene.sinew)
+        yield from self.writer.writing()
+        self.stage = "look"
+        for self.looked in self.writer.looking():
+            yield
+
+    def written(self):
+        """The writer, once nothing more is written; its warnings are the run's, too."""
+        self.warnings += self.report["warnings"] + self.writer.warnings
+        if not self.writer.actions:
             self.warnings.append("nothing was simulated; select objects with keys, or set their behaviour")
-        return writer
+        return self.writer
+
+    looked = 0
+
+    def write(self):
+        """All of it at once."""
+        for _ in self.writing():
+            pass
+        return self.written()
 
 
 def frame_range(scene):

@@ -13,10 +13,12 @@ NAVIGATION = {
     "TRACKPADPAN", "TRACKPADZOOM", "NDOF_MOTION", "NUMPAD_0", "NUMPAD_1", "NUMPAD_3", "NUMPAD_5", "NUMPAD_7",
     "NUMPAD_PERIOD", "TIMER_REPORT", "WINDOW_DEACTIVATE", "INBETWEEN_MOUSEMOVE",
 }  # fmt: skip
-#: Seconds between ticks, and how much of a tick reading may take at least and at most.
-TICK, BUSY, BUSY_MAX = 1 / 50, 0.015, 0.2
-#: Seconds between changes of the words, and between drawings of the panel, which may mean drawing the viewport under it.
-WORDS, PANEL = 0.25, 1.0
+#: Seconds between ticks, and how much of one reading and writing may take; where every frame that is read is drawn, as
+#: much as drawing does, up to the last. Only what cannot be cut up takes longer: a frame of a heavy scene.
+TICK, BUSY, BUSY_DRAWN = 1 / 50, 0.015, 0.03
+#: Seconds between changes of the words and of the panel, and the share of the time that drawing them may take: where a
+#: processor draws, that would hold up everything else.
+WORDS, DRAWING = 0.25, 0.1
 
 
 class SINEW_OT_simulate(bpy.types.Operator):
@@ -57,8 +59,10 @@ class SINEW_OT_simulate(bpy.types.Operator):
             return {"CANCELLED"}
         state.running = self._run
         state.ticks = []
-        self._reading = self._run.reading()
-        self._left_at = self._words_at = self._panel_at = 0.0
+        #: What is done in pieces at the moment: reading, then writing; None while a thread simulates.
+        self._pieces = self._run.reading()
+        self._left_at = self._words_at = 0.0
+        self._words_every, self._was_drawn = WORDS, False
         manager = context.window_manager
         manager.progress_begin(0, 100)
         self._timer = manager.event_timer_add(TICK, window=context.window)
@@ -67,18 +71,31 @@ class SINEW_OT_simulate(bpy.types.Operator):
 
     def modal(self, context, event):
         if event.type == "ESC" and event.value == "PRESS":
-            self._end(context)
-            self.report({"INFO"}, "Cancelled; nothing was changed")
-            return {"CANCELLED"}
+            return self._escape(context)
         if event.type != "TIMER":
             return {"PASS_THROUGH"} if event.type in NAVIGATION else {"RUNNING_MODAL"}
-        state.ticks.append((time.perf_counter(), self._run.stage))
+        began, stage = time.perf_counter(), self._run.stage
         try:
             return self._tick(context)
         except (ValueError, ReferenceError, KeyError, run.SinewError) as error:
             self._end(context)
-            self.report({"ERROR"}, _words(error))
-            return {"CANCELLED"}
+            is_written = self._run.stage in ("write", "look")
+            what_now = "undo takes back what was written" if is_written else "nothing was changed"
+            self.report({"ERROR"}, _words(error, what_now))
+            return {"FINISHED"} if is_written else {"CANCELLED"}
+        finally:
+            state.ticks.append((began, stage, time.perf_counter() - began))
+
+    def _escape(self, context):
+        current = self._run
+        if current.stage == "write":
+            # It is over in a moment, and half of it is worth nothing.
+            return {"RUNNING_MODAL"}
+        self._end(context)
+        if current.stage == "look":
+            return self._finish(context, current, current.written())
+        self.report({"INFO"}, "Cancelled; nothing was changed")
+        return {"CANCELLED"}
 
     def _tick(self, context):
         current = self._run
@@ -86,40 +103,56 @@ class SINEW_OT_simulate(bpy.types.Operator):
             # Another file was opened.
             self._end(context)
             return {"CANCELLED"}
-        if self._reading is not None:
-            now = time.perf_counter()
-            until = now + BUSY
-            if current.capture.is_drawn and self._left_at:
-                # Where drawing is slow, as much time goes into reading.
-                until = now + min(BUSY_MAX, max(BUSY, now - self._left_at))
-            while time.perf_counter() < until:
-                if next(self._reading, None) is None:
-                    self._reading = None
-                    current.start()
-                    break
-        elif current.is_done:
-            self._end(context)
+        outside = time.perf_counter() - self._left_at if self._left_at else 0.0
+        if self._was_drawn:
+            self._words_every = max(WORDS, (outside - TICK) / DRAWING)
+        if self._pieces is None and current.is_done:
             if current.error is not None:
                 raise current.error if isinstance(current.error, run.SinewError) else ValueError(str(current.error))
-            return self._finish(context, current, current.write())
+            self._pieces, current.stage = current.writing(), "write"
+        if self._pieces is not None and self._work(outside):
+            self._pieces = None
+            if current.stage == "look":
+                self._end(context)
+                return self._finish(context, current, current.written())
+            current.start()
         self._left_at = time.perf_counter()
-        if self._left_at - self._words_at > WORDS:
+        self._was_drawn = self._left_at - self._words_at > self._words_every
+        if self._was_drawn:
             self._words_at = self._left_at
             self._show(context, current)
         return {"RUNNING_MODAL"}
 
+    def _work(self, outside):
+        """Does some pieces, as many as a tick has room for, which Blender left alone for so long; whether they were the
+        last."""
+        now = time.perf_counter()
+        busy = BUSY
+        if self._run.stage == "write":
+            # Blender draws new keys after every tick: no more time goes into that than into writing.
+            busy = max(BUSY, outside)
+        elif self._run.capture.is_drawn:
+            busy = min(BUSY_DRAWN, max(BUSY, outside))
+        until = now + busy
+        while True:
+            if next(self._pieces, self) is self:
+                return True
+            before, now = now, time.perf_counter()
+            # Another one that takes as long must fit in.
+            if now + (now - before) > until:
+                return False
+
     def _show(self, context, current):
         count = len(current.capture.frames)
-        if current.stage == "read":
-            text = f"Sinew: reading frame {current.read} of {count}"
-        else:
-            text = f"Sinew: simulating frame {current.simulated} of {count}"
-        context.workspace.status_text_set(f"{text}    ESC: cancel")
+        text, hint = {
+            "read": (f"reading frame {current.read} of {count}", "ESC: cancel"),
+            "simulate": (f"simulating frame {current.simulated} of {count}", "ESC: cancel"),
+            "write": ("writing", ""),
+            "look": (f"looking at frame {current.looked} of {count}", "ESC: keep it without"),
+        }[current.stage]
+        context.workspace.status_text_set(f"Sinew: {text}    {hint}")
         context.window_manager.progress_update(int(100 * current.share))
-        state.progress = (current.share, text)
-        if self._words_at - self._panel_at < PANEL:
-            return
-        self._panel_at = self._words_at
+        state.progress = (current.share, text, hint)
         for area in context.screen.areas:
             if area.type == "VIEW_3D":
                 for region in area.regions:
@@ -127,9 +160,9 @@ class SINEW_OT_simulate(bpy.types.Operator):
                         region.tag_redraw()
 
     def _end(self, context):
-        if self._reading is not None:
-            self._reading.close()
-            self._reading = None
+        if self._pieces is not None:
+            self._pieces.close()
+            self._pieces = None
         self._run.cancel()
         context.window_manager.progress_end()
         context.window_manager.event_timer_remove(self._timer)
@@ -207,9 +240,9 @@ class SINEW_OT_select(bpy.types.Operator):
         return {"FINISHED"}
 
 
-def _words(error):
+def _words(error, what_now):
     if isinstance(error, (ReferenceError, KeyError)):
-        return f"something that is simulated is gone ({error}); nothing was changed"
+        return f"something that is simulated is gone ({error}); {what_now}"
     return str(error)
 
 

@@ -4,16 +4,16 @@ import re
 
 #: The run under way, or None.
 running = None
-#: Its share and its words, for the panel.
+#: Its share, its words and what ESC does, for the panel.
 progress = None
-#: When its timer ticked, in seconds, and at which stage: what the test of the window counts.
+#: When its timer ticked, in seconds, at which stage, and how long that took: what the test of the window counts.
 ticks = []
 #: The last result, or None.
 result = None
 #: Whether live mode waits for a hand, and what one holds: where that is, and where it is pulled to.
 dragging = False
 held = None
-_looked = _shapes = None
+_looked = _shapes = _limits = None
 _is_stale = False
 #: Warnings of the last run or check.
 warnings = []
@@ -56,28 +56,44 @@ class Result:
 
 
 def look_at(run):
-    """Remembers what was read, for its shapes."""
-    global _looked, _shapes, _is_stale
-    _looked, _shapes, _is_stale = run, None, False
+    """Remembers what was read, for its shapes and limits."""
+    global _looked, _shapes, _limits, _is_stale
+    _looked, _shapes, _limits, _is_stale = run, None, None, False
 
 
 def reshape():
-    """Settings changed: shapes are made anew from what was read, when they are asked for."""
-    global _shapes, _is_stale
-    _shapes, _is_stale = None, True
+    """Settings changed: shapes and limits are made anew from what was read, when they are asked for."""
+    global _shapes, _limits, _is_stale
+    _shapes, _limits, _is_stale = None, None, True
 
 
 def shapes():
     """The shapes of what was read last, made when they are asked for; None before anything was."""
-    global _shapes, _is_stale
-    if _is_stale and _looked is not None:
-        _is_stale = False
-        _looked.set_up()
+    global _shapes
+    _renew()
     if _shapes is None and _looked is not None:
         from .shapes import Shapes
 
         _shapes = Shapes(_looked)
     return _shapes
+
+
+def limits():
+    """The same of how far bones can turn."""
+    global _limits
+    _renew()
+    if _limits is None and _looked is not None:
+        from .limits import Limits
+
+        _limits = Limits(_looked)
+    return _limits
+
+
+def _renew():
+    global _is_stale
+    if _is_stale and _looked is not None:
+        _is_stale = False
+        _looked.set_up()
 
 
 def keep(run, writer):
@@ -103,8 +119,8 @@ def complain(texts, nodes):
 
 def forget():
     """Another file is opened, or the add-on is switched off."""
-    global running, progress, result, warnings, ticks, dragging, held, _looked, _shapes
+    global running, progress, result, warnings, ticks, dragging, held, _looked, _shapes, _limits
     if running is not None:
         running.cancel()
-    running = progress = result = _looked = _shapes = None
+    running = progress = result = _looked = _shapes = _limits = None
     warnings, ticks, dragging, held = [], [], False, None

@@ -14,27 +14,28 @@ SUFFIX = " (Sinew)"
 class Writer:
     """Writes one job. Everything is looked up by name: what is gone is named in `warnings`, and left out."""
 
-    def __init__(self, capture, job, settings, name=None):
-        self.capture, self.job, self.settings = capture, job, settings
+    def __init__(self, run, settings):
+        self.capture, self.job, self.settings = run.capture, run.job, settings
         self.every_frame = settings.keys == "every_frame"
         self.warnings = []
         self.actions = []
         self.muted = []
         #: New actions by the object that has them, with the old ones and what was muted for them.
         self._fresh = {}
+        #: Controls that were solved for, and the bones that follow them.
+        self._solved = []
         self.copies = {}
         self.locked = []
-        self._name = name
         self._kept = {}
         #: The channels that are written to.
         self._open = None
-        self.curves = self._collected()
+        self.curves = self._collected(run.curves)
 
-    def _collected(self):
+    def _collected(self, curves):
         """The job's curves, by whose they are: (object, bone or None), then property."""
         by_index = {node.index: node for node in self.capture.nodes}
         found = {}
-        for curve in self.job.curves:
+        for curve in curves:
             node = by_index.get(curve.node)
             if node is not None and curve.property in ("translation", "rotation"):
                 found.setdefault((node.owner, node.bone), {})[curve.property] = curve
@@ -42,6 +43,13 @@ class Writer:
 
     def write(self):
         """All of it; gives the names of the new actions."""
+        for step in (self.writing, self.looking):
+            for _ in step():
+                pass
+        return self.actions
+
+    def writing(self):
+        """Writes object by object and bone by bone; yields after each."""
         owners = {}
         for owner, bone in self.curves:
             owners.setdefault(owner, []).append(bone)
@@ -50,13 +58,27 @@ class Writer:
             if obj is None:
                 self.warnings.append(f'"{owner}" is gone; its motion was not written')
                 continue
-            self._write_object(obj, bones)
+            for _ in self._write_object(obj, bones):
+                self._open = None
+                yield
         self._press(self.job)
         for fresh, old, muted, rested in self._fresh.values():
-            source.remember(fresh, old, muted, rested)
+            found = bpy.data.actions.get(fresh)
+            if found is not None:
+                source.remember(found, bpy.data.actions.get(old) if old else None, muted, rested)
         if self.locked:
             self.warnings.append(f"locked, so left as they were: {', '.join(self.locked)}")
-        return self.actions
+
+    def looking(self):
+        """Plays what was written onto controls, to name the bones that those cannot bring there; yields how many frames
+        were played. May be left off: everything is written."""
+        for solved, simulated in self._solved:
+            missed = yield from solved.missed(simulated)
+            for name, (far, turned) in missed.items():
+                self.warnings.append(
+                    f'bone "{name}" of "{solved.owner}" is up to {far:.4f} units and {turned:.1f} degrees off what was '
+                    "simulated: its controls cannot reach that. Choose its bones or a clean copy to have it exactly"
+                )
 
     def _press(self, job):
         made, warnings = pressed.write(self.capture, job)
@@ -75,24 +97,27 @@ class Writer:
             self._mute(obj, obj.constraints)
             self._let_keys_rule(obj)
             self._channels(obj, capture.by_source[(obj.name, None)], obj, "", obj.name)
-        if not on_bones:
-            return
-        if self.settings.skeleton == "controls":
-            self._write_controls(obj, on_bones)
-            return
-        self._write_bones(obj, target, on_bones)
+        if on_bones:
+            write = self._write_controls if self.settings.skeleton == "controls" else self._write_bones
+            yield from write(obj, target, on_bones)
+        else:
+            yield
 
     def _write_bones(self, obj, target, simulated):
         followers = self._free_bones(target, simulated) if target is obj else self.capture.bones[obj.name]
+        owner, name_of_target = obj.name, target.name
         for name in dict.fromkeys([*simulated, *followers]):
-            bone = target.pose.bones.get(name)
-            if bone is None:
-                self.warnings.append(f'bone "{name}" of "{obj.name}" is gone; its motion was not written')
+            # Looked up anew: what is between two yields may take anything away.
+            target = bpy.data.objects.get(name_of_target)
+            bone = target.pose.bones.get(name) if target is not None else None
+            if bone is None or target.animation_data is None or target.animation_data.action is None:
+                self.warnings.append(f'bone "{name}" of "{owner}" is gone; its motion was not written')
                 continue
             path = f'pose.bones["{bpy.utils.escape_identifier(name)}"].'
-            self._channels(target, self.capture.by_source[(obj.name, name)], bone, path, name)
+            self._channels(target, self.capture.by_source[(owner, name)], bone, path, name)
+            yield
 
-    def _write_controls(self, obj, simulated):
+    def _write_controls(self, obj, _target, simulated):
         """Keys for the controls that constraints follow, and for bones that follow nothing; constraints stay alive."""
         found, own, unsolved = controls.plan(obj, simulated)
         solved = controls.Solved(self.capture, obj, self._world, found)
@@ -107,13 +132,10 @@ class Writer:
                 self._write_location(obj, bone, path, name, (frames, t, None, None), True)
             if {"both", "turn"}.intersection(parts):
                 self._write_rotation(obj, node, bone, path, name, (frames, q, None, None))
+        self._solved.append((solved, simulated))
         if unsolved:
             self.warnings.append(f"constraints that no control is solved for, left alive: {', '.join(unsolved)}")
-        for name, (far, turned) in solved.missed(simulated).items():
-            self.warnings.append(
-                f'bone "{name}" of "{obj.name}" is up to {far:.4f} units and {turned:.1f} degrees off what was '
-                "simulated: its controls cannot reach that. Choose its bones or a clean copy to have it exactly"
-            )
+        yield
 
     def _target(self, obj, on_bones):
         """Where the motion of an object's bones goes."""
@@ -124,7 +146,7 @@ class Writer:
         if data.use_tweak_mode:
             data.use_tweak_mode = False
         base = data.action.name if data.action is not None else obj.name
-        name = self._name or (base if base.endswith(SUFFIX) else base + SUFFIX)
+        name = base if base.endswith(SUFFIX) else base + SUFFIX
         old = data.action
         if self.settings.result == "layer" and old is not None and not source.is_result(old):
             handle = action.slot_handle(obj)
@@ -139,7 +161,7 @@ class Writer:
                 old.use_fake_user = True
         bones = [bone for owner, bone in self.curves if owner == obj.name and bone is not None]
         rested = source.channels_of(obj, [b for b in bones if b in obj.pose.bones] if bones else [])
-        self._fresh[obj.name] = (fresh, old, [], rested)
+        self._fresh[obj.name] = (fresh.name, old.name if old is not None else None, [], rested)
         self._open = None
         self.actions.append(fresh.name)
 
@@ -175,7 +197,7 @@ class Writer:
             return
         found = action.curves(obj)
         # Keyed to be let go: in the new action it is not.
-        was_keyed = found is not None and action.remove_curve(found, "rigid_body.kinematic", 0) is not None
+        was_keyed = found is not None and action.remove_curve(found, "rigid_body.kinematic", 0)
         if was_keyed or not rigid.kinematic:
             rigid.kinematic = True
             obj.sinew.was_active = True
@@ -198,8 +220,16 @@ class Writer:
         return followers - wanted
 
     def _put(self, owner, path, index, frames, values, arriving=None, leaving=None, group=""):
-        """One channel's keys."""
-        action.write(self._channels_of(owner), path, index, frames, values, arriving, leaving, group)
+        """One channel's keys; a curve that is locked stays as it is."""
+        channels = self._channels_of(owner)
+        if channels.is_locked(path, index):
+            axis = "AXYZ"[index] if path.endswith("axis_angle") else "XYZ"[index]
+            self.locked.append(f"{group} {path.rpartition('.')[2].partition('_')[0]} {axis}")
+            return
+        self._set(channels, path, index, frames, values, arriving, leaving, group)
+
+    def _set(self, channels, path, index, frames, values, arriving, leaving, group):
+        action.write(channels, path, index, frames, values, arriving, leaving, group)
 
     def _channels_of(self, owner):
         if self._open is None or self._open.owner != owner.name:
@@ -349,14 +379,16 @@ class Writer:
 
     def _write_quaternion(self, owner, source, path, label, keys):
         frames, values, arriving, leaving = keys
-        if any(source.lock_rotation) or (source.lock_rotations_4d and source.lock_rotation_w):
+        name, channels = path + "rotation_quaternion", self._channels_of(owner)
+        # Some of the four without the others would be another turn.
+        is_locked = any(channels.is_locked(name, part) for part in range(4))
+        if is_locked or any(source.lock_rotation) or (source.lock_rotations_4d and source.lock_rotation_w):
             self.locked.append(f"{label} rotation")
             return
         if arriving is None:
             values = matrix.continuous(values)
         for part, axis in enumerate((3, 0, 1, 2)):
             slopes = (None, None) if arriving is None else (arriving[:, axis], leaving[:, axis])
-            name = path + "rotation_quaternion"
             self._put(owner, name, part, frames, values[:, axis], *slopes, group=label)
 
     def _write_axis_angle(self, owner, path, label, keys):

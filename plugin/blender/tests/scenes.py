@@ -183,8 +183,9 @@ for _side, _x in (("L", 1), ("R", -1)):
 FIGURE["chest.weight"] = ("chest", (0, -0.1, 1.4), (0, -0.2, 1.4))
 
 
-def figure(frames=100, skinned=True):
-    """A figure that waves, turns and swishes its tail, and a skin that follows it."""
+def figure(frames=100, skinned=True, smooth=0):
+    """A figure that waves, turns and swishes its tail, and a skin that follows it; the smoother, the longer a frame of
+    it takes Blender."""
     empty_file(frames)
     rig = armature("Figure", FIGURE)
     for bone in rig.pose.bones:
@@ -208,7 +209,11 @@ def figure(frames=100, skinned=True):
             bone.rotation_quaternion = Quaternion(axis, angle)
             bone.keyframe_insert("rotation_quaternion", frame=frame, group=name)
     if skinned:
-        skin(rig)
+        found = skin(rig)
+        if smooth:
+            found.modifiers.new("Finer", "SUBSURF").levels = smooth
+            # On the processor: alone, a finer mesh is made where it is drawn.
+            found.modifiers.new("Smooth", "SMOOTH").iterations = 4
     select(rig)
     return rig
 

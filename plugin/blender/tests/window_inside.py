@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import sys
+import time
 
 import addon_utils
 import bpy
@@ -20,6 +21,7 @@ COUNTS = {"drawn": 0, "pressed": 0}
 
 # Blender looks at how many parameters these have, so each is written out.
 _draw, _invoke = panel.SINEW_PT_simulate.draw, simulate.SINEW_OT_simulate.invoke
+_escape = simulate.SINEW_OT_simulate._escape
 
 
 def draw(self, context):
@@ -32,7 +34,21 @@ def invoke(self, context, event):
     return _invoke(self, context, event)
 
 
+def escape(self, context):
+    ESCAPES.append((len(state.ticks), state.running.simulated, len(state.running.capture.frames)))
+    return _escape(self, context)
+
+
 panel.SINEW_PT_simulate.draw, simulate.SINEW_OT_simulate.invoke = draw, invoke
+simulate.SINEW_OT_simulate._escape = escape
+#: At every ESC: ticks until then, frames simulated, frames in all.
+ESCAPES = []
+
+
+def escaped():
+    """Ticks since the last ESC, and how many frames were simulated then, of how many."""
+    ticks, frames, of = ESCAPES[-1]
+    return len(state.ticks) - ticks, frames, of
 
 
 def drawn():
@@ -113,11 +129,54 @@ def hinge():
     joint.use_limit_ang_z, joint.limit_ang_z_lower, joint.limit_ang_z_upper = True, -0.6, 1.2
 
 
-def ticks(stage=None):
-    """Ticks per second of the last run or of one stage of it, and the longest time between two."""
-    times = [at for at, its in state.ticks if stage in (None, its)]
+def count_ticks(stage):
+    """How often the timer of the last run ticked while it was at this."""
+    return sum(its == stage for _, its, _ in state.ticks)
+
+
+def ticks(stage):
+    """Of one stage of the last run: ticks per second, the longest time between two, and the usual and the longest tick."""
+    found = [(at, took) for at, its, took in state.ticks if its == stage]
+    times, lengths = [at for at, _ in found], sorted(took for _, took in found)
     gaps = [b - a for a, b in zip(times, times[1:])]
-    return len(gaps) / sum(gaps), max(gaps)
+    return len(gaps) / sum(gaps), max(gaps), lengths[len(lengths) // 2], lengths[-1]
+
+
+#: When the viewport was drawn, and whether what live mode had last was in it: since `redraw` or `slide`.
+DRAWN, ASKED = [], {"at": 0.0, "result": None}
+
+
+def watch():
+    """Notes every drawing of the viewport from now on."""
+
+    def after():
+        DRAWN.append((time.perf_counter(), state.result is not ASKED["result"] and live.session.changed_at is None))
+
+    bpy.types.SpaceView3D.draw_handler_add(after, (), "WINDOW", "POST_PIXEL")
+
+
+def redraw():
+    """Draws the viewport again, as it is."""
+    DRAWN.clear()
+    ASKED.update(at=time.perf_counter(), result=state.result)
+    overlay.refresh(bpy.context)
+
+
+def slide(rig, strength):
+    """Changes a setting of all bones, and notes when."""
+    DRAWN.clear()
+    ASKED.update(at=time.perf_counter(), result=state.result)
+    weaken(rig, strength)
+
+
+def drawn_after():
+    """Seconds until the viewport was drawn; nothing before it is."""
+    return DRAWN[0][0] - ASKED["at"] if DRAWN else None
+
+
+def is_new_when_drawn():
+    """Whether the first drawing has what came of the change."""
+    return DRAWN[0][1]
 
 
 def answer():
