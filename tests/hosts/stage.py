@@ -68,6 +68,23 @@ saved = Usd.Stage.Open(os.path.join(folder, "saved.usda"))
 assert not saved.GetRootLayer().subLayerPaths
 assert apart(swing(saved), moved) < 1e-6
 
+# A stage whose root layer is a file: what is saved is a layer over that file, which it never takes the place of.
+filed = Usd.Stage.Open(copy)
+before = open(copy).read()
+over = sinew.Scene.open_stage(filed)
+over.add_job(sinew.Job.run(over, every_frame=True))
+over.save(os.path.join(folder, "over.usda"))
+layer = Usd.Stage.Open(os.path.join(folder, "over.usda"))
+assert list(layer.GetRootLayer().subLayerPaths) == ["./shot.usda"], layer.GetRootLayer().subLayerPaths
+assert apart(swing(layer), moved) < 1e-6
+try:
+    over.save(copy)
+except sinew.SinewError as error:
+    assert "another name" in str(error), error
+else:
+    raise AssertionError("the host's own file was written over")
+assert open(copy).read() == before
+
 # A number that no stage has.
 try:
     sinew.Scene.open_stage(987654321)

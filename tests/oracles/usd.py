@@ -7,9 +7,11 @@ request: {"ask": "worlds", "file": F, "times": [...]}
          {"ask": "validate", "files": [F, ...], "original": G or null}
            -> {"fresh": ["file: validator prim: text", ...]}, the errors that the files have and G has not
          {"ask": "changes", "file": F, "original": G}
-           -> {"changed": [paths of attributes, relationships and prims whose values differ], "missing": [...]}
+           -> {"changed": [paths of attributes, relationships and prims that say anything else, "/" for the stage],
+               "missing": [...]}
          {"ask": "joints", "file": F}
-           -> [{"name", "bodies": [path, path], "rotations": [xyzw, xyzw], "limits": {rotX: [low, high], ...}}]
+           -> [{"path", "name", "bodies": [path, path], "rotations": [xyzw, xyzw], "limits": {rotX: [low, high], ...},
+                "drives": {rotX: the word of its schema, ...}}]
          {"ask": "values", "file": F, "attributes": [path, ...], "times": [...]}
            -> {path: [value per time]}
          {"ask": "knots", "file": F}
@@ -19,6 +21,7 @@ request: {"ask": "worlds", "file": F, "times": [...]}
 """
 
 import json
+import re
 import sys
 
 from pxr import Gf, Sdf, Usd, UsdGeom, UsdSkel
@@ -99,29 +102,69 @@ def validate(request):
     return {"fresh": fresh}
 
 
-def value_key(attribute):
+# What says how a prim is composed: flattened, it has nothing of it.
+COMPOSITION = {"references", "payload", "inheritPaths", "specializes", "variantSetNames", "variantSelection", "variantSets", "instanceable", "clips", "clipSets", "relocates"}
+
+
+def told(value):
+    """A value in full; a zero has no sign, which text of USD does not keep."""
+    return re.sub(r"-0\.0(?![0-9e])", "0.0", repr(value))
+
+
+def plain_metadata(thing, without=()):
+    return {k: told(v) for k, v in thing.GetAllAuthoredMetadata().items() if k not in without}
+
+
+def attribute_key(attribute):
+    """All that an attribute says, without the time between its samples."""
     times = attribute.GetTimeSamples()
-    if times:
-        return [(t, repr(attribute.Get(t))) for t in times]
-    return repr(attribute.Get())
+    return (
+        str(attribute.GetTypeName()),
+        told(attribute.Get()),
+        [(t, told(attribute.Get(t))) for t in times],
+        [str(path) for path in attribute.GetConnections()],
+        plain_metadata(attribute),
+    )
+
+
+def prim_key(prim):
+    return (prim.GetTypeName(), prim.GetSpecifier(), list(prim.GetAppliedSchemas()), plain_metadata(prim, COMPOSITION | {"apiSchemas", "specifier", "typeName"}))
+
+
+def stage_key(stage):
+    """What a stage is in, be it said or not: flattened, OpenUSD says what it had by default. Its range may grow."""
+    return (
+        UsdGeom.GetStageMetersPerUnit(stage),
+        str(UsdGeom.GetStageUpAxis(stage)),
+        stage.GetMetadata("kilogramsPerUnit"),
+        stage.GetTimeCodesPerSecond(),
+        stage.GetFramesPerSecond(),
+        str(stage.GetDefaultPrim().GetPath()) if stage.GetDefaultPrim() else None,
+    )
 
 
 def changes(request):
     new, old = Usd.Stage.Open(request["file"]), Usd.Stage.Open(request["original"])
     changed, missing = [], []
+    if stage_key(old) != stage_key(new):
+        changed.append("/")
     for prim in Usd.PrimRange(old.GetPseudoRoot(), Usd.PrimAllPrimsPredicate):
+        if prim.IsPseudoRoot():
+            continue
         other = new.GetPrimAtPath(prim.GetPath())
-        if not prim.IsPseudoRoot() and (not other or other.GetTypeName() != prim.GetTypeName()):
+        if not other:
             missing.append(str(prim.GetPath()))
             continue
+        if prim_key(prim) != prim_key(other):
+            changed.append(str(prim.GetPath()))
         for prop in prim.GetAuthoredProperties():
             twin = other.GetProperty(prop.GetName())
             if not twin:
                 missing.append(str(prop.GetPath()))
             elif isinstance(prop, Usd.Attribute):
-                if value_key(prop) != value_key(twin) or prop.GetTypeName() != twin.GetTypeName():
+                if attribute_key(prop) != attribute_key(twin):
                     changed.append(str(prop.GetPath()))
-            elif prop.GetTargets() != twin.GetTargets():
+            elif (prop.GetTargets(), plain_metadata(prop)) != (twin.GetTargets(), plain_metadata(twin)):
                 changed.append(str(prop.GetPath()))
     return {"changed": changed, "missing": missing}
 
@@ -136,19 +179,26 @@ def joints(request):
         if not prim.IsA(UsdPhysics.Joint):
             continue
         joint = UsdPhysics.Joint(prim)
-        limits = {}
+        limits, drives = {}, {}
         for way in ("rotX", "rotY", "rotZ"):
             limit = UsdPhysics.LimitAPI.Get(prim, way)
+            if prim.HasAPI(UsdPhysics.DriveAPI, way):
+                drives[way] = way
             if prim.HasAPI(UsdPhysics.LimitAPI, way):
                 limits[way] = [limit.GetLowAttr().Get(), limit.GetHighAttr().Get()]
         if prim.IsA(UsdPhysics.RevoluteJoint):
             hinge = UsdPhysics.RevoluteJoint(prim)
-            limits["rot" + hinge.GetAxisAttr().Get()] = [hinge.GetLowerLimitAttr().Get(), hinge.GetUpperLimitAttr().Get()]
+            way = "rot" + hinge.GetAxisAttr().Get()
+            limits[way] = [hinge.GetLowerLimitAttr().Get(), hinge.GetUpperLimitAttr().Get()]
+            if prim.HasAPI(UsdPhysics.DriveAPI, "angular"):
+                drives[way] = "angular"
         if prim.IsA(UsdPhysics.FixedJoint):
             limits = {way: [1, -1] for way in ("rotX", "rotY", "rotZ")}
         out.append(
             {
+                "path": str(prim.GetPath()),
                 "name": prim.GetName(),
+                "drives": drives,
                 "bodies": [str(r.GetTargets()[0]) for r in (joint.GetBody0Rel(), joint.GetBody1Rel())],
                 "rotations": [plain(a.Get()) for a in (joint.GetLocalRot0Attr(), joint.GetLocalRot1Attr())],
                 "limits": limits,

@@ -12,6 +12,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <set>
 #include <typeinfo>
 #include <vector>
 
@@ -89,6 +90,31 @@ static void check_clock(const SdfLayerRefPtr& layer) {
     }
 }
 
+// Adds the assets that a value names, at any depth of a dictionary.
+static void add_assets(const VtValue& value, std::set<std::string>* assets) {
+    if (value.IsHolding<SdfAssetPath>()) {
+        assets->insert(value.UncheckedGet<SdfAssetPath>().GetAssetPath());
+    } else if (value.IsHolding<VtArray<SdfAssetPath>>()) {
+        for (const SdfAssetPath& asset : value.UncheckedGet<VtArray<SdfAssetPath>>()) {
+            assets->insert(asset.GetAssetPath());
+        }
+    } else if (value.IsHolding<VtDictionary>()) {
+        for (const auto& entry : value.UncheckedGet<VtDictionary>()) add_assets(entry.second, assets);
+    }
+}
+
+// All that a layer composes, value clips included, which OpenUSD opens when values are asked for.
+static std::set<std::string> dependencies_of(const SdfLayerRefPtr& layer) {
+    std::set<std::string> assets = layer->GetCompositionAssetDependencies();
+    layer->Traverse(SdfPath::AbsoluteRootPath(), [&](const SdfPath& path) {
+        if (path.IsPrimOrPrimVariantSelectionPath()) {
+            add_assets(layer->GetField(path, TfToken("clips")), &assets);
+        }
+    });
+    assets.erase("");
+    return assets;
+}
+
 // Opens a layer and all that it refers to, each after it was permitted.
 static void gather(const SdfLayerRefPtr& root, const Asker& asker, Opened* opened) {
     std::vector<SdfLayerRefPtr> waiting{root};
@@ -100,11 +126,12 @@ static void gather(const SdfLayerRefPtr& root, const Asker& asker, Opened* opene
         std::error_code none;
         const std::uintmax_t size = std::filesystem::file_size(file_of(layer->GetRealPath()), none);
         if (!none) opened->bytes += size;
-        for (const std::string& asset : layer->GetCompositionAssetDependencies()) {
+        for (const std::string& asset : dependencies_of(layer)) {
             const std::string name = SdfComputeAssetPathRelativeToLayer(layer, asset);
-            const std::string resolved = ArGetResolver().Resolve(name);
+            // The package alone: to resolve what is in one is to open it.
+            const std::string resolved = ArGetResolver().Resolve(file_of(name));
             if (resolved.empty()) continue;
-            if (is_fenced() && !asker.permits(asset, file_of(resolved))) {
+            if (is_fenced() && !asker.permits(asset, resolved)) {
                 throw std::runtime_error("@" + asset + "@ may not be read");
             }
             const SdfLayerRefPtr next = SdfLayer::FindOrOpen(name);

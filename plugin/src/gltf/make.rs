@@ -9,6 +9,7 @@ use glam::{DAffine3, DMat4};
 use serde_json::{Value, json};
 use sinew_core::curve::Segments;
 use sinew_core::scene::{Channel, Clip, Local, Mesh, Property, Scene};
+use sinew_core::setup::Setup;
 use std::collections::HashMap;
 
 /// Collects bytes and the views and accessors on them.
@@ -118,7 +119,10 @@ impl Document {
         let glb = super::glb::join(&text, (!bytes.data.is_empty()).then_some(&bytes.data[..]), &[])?;
         let mut document = Document::from_bytes(&glb, name, None, &ReadOptions::default())?;
         if let Some(setup) = &foreign.setup {
-            let said = document.set_physics(setup, PhysicsDialect::Khronos);
+            // The clip that the set-up is for may be another than the one that was written.
+            let written = document.scene.clips.first().map(|c| c.name.clone());
+            let setup = Setup { clip: written, ..setup.clone() };
+            let said = document.set_physics(&setup, PhysicsDialect::Khronos);
             warnings.extend(said.map_err(|e| Error::input(e.to_string()).in_file(name))?);
         }
         Ok((document, warnings))

@@ -10,7 +10,7 @@ use crate::usd::{self, Destination};
 use sinew_core::bake::{DEFAULT_TOLERANCE_DEG, DEFAULT_TOLERANCE_SHARE};
 use sinew_core::motion::Motion;
 use sinew_core::scene::Scene;
-use sinew_core::setup::{BakedKeys, BakedLayer, Preset, Setup};
+use sinew_core::setup::{BakedKeys, BakedLayer, Preset, Root, Setup};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -38,6 +38,12 @@ pub struct BakeRequest {
     pub splines: bool,
     /// Preset for every actuator.
     pub preset: Option<Preset>,
+    /// Who holds figures up.
+    pub root: Option<Root>,
+    /// How many of the limbs are simulated, 0 to 1.
+    pub detail: Option<f64>,
+    /// Threads to simulate on.
+    pub threads: Option<usize>,
     /// First and last frame.
     pub frames: Option<[f64; 2]>,
     /// Keys on every frame instead of few.
@@ -73,6 +79,8 @@ impl BakeRequest {
         if let Some(preset) = self.preset {
             setup.use_preset(preset);
         }
+        setup.world.detail = self.detail.unwrap_or(setup.world.detail);
+        setup.world.solver.threads = self.threads.or(setup.world.solver.threads);
         setup.bake.name = self.name.clone().or(setup.bake.name.take());
         setup.bake.frames = self.frames.or(setup.bake.frames);
         setup.bake.tolerance = self.tolerance.or(setup.bake.tolerance);
@@ -148,6 +156,12 @@ pub fn bake_file(
     let open_s = began.elapsed().as_secs_f64();
 
     request.overrule(&mut setup);
+    if request.root.is_some_and(|root| !setup.use_root(root)) {
+        let why = format!(
+            "{setup_name} has no group \"root\", which says how firmly figures are held; name one that their first bones are in, or drop \"root\""
+        );
+        return Err(JobError::Use(why));
+    }
     let to_usd = usd::is_usd(&output);
     if request.splines && !(to_usd && matches!(document, Document::Usd(_))) {
         return Err(JobError::Use("splines are for scenes from USD, written as USD".into()));

@@ -2,13 +2,17 @@
 //!
 //! Text: how deep it is nested, since a parser goes as deep. Crate files: that the sections lie in the file, and that
 //! what is packed says a size that its bytes can hold. Archives: that nothing in them is compressed, which USD forbids
-//! anyway and which is how small files become large.
+//! anyway, that no two entries are the same bytes (both are how small files become large), and that all are what their
+//! checksums say.
 
 use crate::error::Error;
 use std::path::Path;
 
 /// No scene is nested deeper than this; text beyond it is an attack on the parser's stack.
 const DEEPEST: usize = 1000;
+
+/// Archives in archives that anybody means.
+const MOST_ARCHIVES: usize = 8;
 
 /// What a crate file begins with.
 const CRATE: &[u8] = b"PXR-USDC";
@@ -27,13 +31,13 @@ pub(super) fn check(path: &Path) -> Result<(), Error> {
         return Err(Error::input(format!("{} is not a regular file", path.display())));
     }
     let bytes = std::fs::read(path).map_err(fault)?;
-    check_bytes(&bytes)
+    check_bytes(&bytes, 0)
 }
 
-/// Checks the bytes of a layer or of an archive of layers.
-pub(super) fn check_bytes(bytes: &[u8]) -> Result<(), Error> {
+/// Checks the bytes of a layer or of an archive of layers, which is inside so many others.
+fn check_bytes(bytes: &[u8], inside: usize) -> Result<(), Error> {
     if bytes.starts_with(b"PK") {
-        return check_archive(bytes);
+        return check_archive(bytes, inside);
     }
     if bytes.starts_with(CRATE) {
         return check_crate(bytes);
@@ -126,7 +130,12 @@ fn check_crate(bytes: &[u8]) -> Result<(), Error> {
 }
 
 /// Entries of an archive, as its central directory has them.
-fn check_archive(bytes: &[u8]) -> Result<(), Error> {
+fn check_archive(bytes: &[u8], inside: usize) -> Result<(), Error> {
+    if inside > MOST_ARCHIVES {
+        return Err(Error::input(format!(
+            "archives are inside of archives more than {MOST_ARCHIVES} deep; unpack them"
+        )));
+    }
     let word = |at: usize, n: usize| {
         bytes.get(at..at + n).map(|s| s.iter().rev().fold(0_usize, |v, b| v << 8 | usize::from(*b)))
     };
@@ -137,12 +146,13 @@ fn check_archive(bytes: &[u8]) -> Result<(), Error> {
     let damaged = || Error::input("it is not a whole zip archive; it is damaged or cut short");
     let end = end.ok_or_else(damaged)?;
     let (count, mut at) = (word(end + 10, 2).ok_or_else(damaged)?, word(end + 16, 4).ok_or_else(damaged)?);
+    let mut total = 0;
     for _ in 0..count {
         if !bytes.get(at..).is_some_and(|b| b.starts_with(b"PK\x01\x02")) {
             return Err(damaged());
         }
         let field = |offset: usize, n: usize| word(at + offset, n).ok_or_else(damaged);
-        let (method, packed, size) = (field(10, 2)?, field(20, 4)?, field(24, 4)?);
+        let (method, sum, packed, size) = (field(10, 2)?, field(16, 4)?, field(20, 4)?, field(24, 4)?);
         let (name, extra, comment, local) = (field(28, 2)?, field(30, 2)?, field(32, 2)?, field(42, 4)?);
         let shown =
             String::from_utf8_lossy(bytes.get(at + 46..at + 46 + name).ok_or_else(damaged)?).into_owned();
@@ -155,10 +165,21 @@ fn check_archive(bytes: &[u8]) -> Result<(), Error> {
             + 30
             + word(local + 26, 2).ok_or_else(damaged)?
             + word(local + 28, 2).ok_or_else(damaged)?;
-        let inside = bytes.get(data..data + size).ok_or_else(damaged)?;
+        let content = bytes.get(data..data + size).ok_or_else(damaged)?;
+        total += size;
+        if total > bytes.len() {
+            return Err(Error::input(format!(
+                "its entries overlap, up to \"{shown}\": together they are larger than the archive; pack it again"
+            )));
+        }
+        if crc32fast::hash(content) as usize != sum {
+            return Err(Error::input(format!(
+                "\"{shown}\" is not what its checksum says: the archive is damaged; copy or pack it again"
+            )));
+        }
         let lower = shown.to_ascii_lowercase();
-        if [".usd", ".usda", ".usdc"].iter().any(|e| lower.ends_with(e)) {
-            check_bytes(inside).map_err(|e| e.at(&format!("\"{shown}\"")))?;
+        if [".usd", ".usda", ".usdc", ".usdz"].iter().any(|e| lower.ends_with(e)) {
+            check_bytes(content, inside + 1).map_err(|e| e.at(&format!("\"{shown}\"")))?;
         }
         at += 46 + name + extra + comment;
     }

@@ -81,6 +81,15 @@ impl Document {
         }
         let how = if self.origin.memory.is_some() { Destination::Flat } else { how };
         let opened = self.origin.open()?;
+        // Of those that are there: a new layer over itself would be all that is left of them.
+        let is_target = |layer: &Path| layer.canonicalize().is_ok_and(|file| file == target);
+        let own = opened.stage.layer_identifiers();
+        let is_layer = own.iter().any(|name| is_target(Path::new(name)));
+        if !is_own && (is_layer || self.root_file(&opened).is_some_and(|file| is_target(&file))) {
+            return Err(Error::input(
+                "is a layer of the scene itself, which would be lost; save under another name",
+            ));
+        }
         let mut warnings = Vec::new();
         let (edits, range) = self.edits(&opened, &mut warnings)?;
         opened.remarks()?;
@@ -103,7 +112,7 @@ impl Document {
             }
             Destination::Flat => {
                 self.author(&opened, edits, range)?;
-                let flat = opened.stage.flatten().map_err(|e| Error::input(said(&e)))?;
+                let flat = opened.stage.flatten().map_err(|e| unwritten(&e))?;
                 bytes(flat.data(), &ending)?
             }
             Destination::InPlace => {
@@ -193,7 +202,7 @@ impl Document {
             target,
             Some(&format!("{stem}.{inner}")),
         );
-        packed.map(|_| ()).map_err(|e| Error::input(said(&e)))
+        packed.map(|_| ()).map_err(|e| unwritten(&e))
     }
 
     /// All that changed, and the time codes that it spans.
@@ -353,6 +362,17 @@ impl Document {
         edits.set_samples(&prim.path, "points", "point3f[]", samples);
         Ok(())
     }
+}
+
+/// Why a stage cannot be written whole. A value that cannot be decoded is not always damaged: the library does not know empty
+/// lists of words or of assets in a crate file.
+fn unwritten(error: &dyn std::error::Error) -> Error {
+    let what = said(error);
+    let remedy = match what.contains("failed to decode") {
+        true => "; if it is an empty list of words, write a layer over the scene, or have OpenUSD write it",
+        false => "",
+    };
+    Error::input(what + remedy)
 }
 
 /// The two corners around points.

@@ -86,7 +86,7 @@ impl Document {
     }
 
     /// The file of the root layer, where it has one.
-    fn root_file(&self, opened: &Opened) -> Option<PathBuf> {
+    pub(super) fn root_file(&self, opened: &Opened) -> Option<PathBuf> {
         match self.origin.stage {
             None => Some(self.origin.file.clone()),
             Some(_) => Path::new(opened.root_elsewhere()?).canonicalize().ok(),

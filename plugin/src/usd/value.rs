@@ -186,8 +186,7 @@ pub(super) fn samples(attribute: &Attribute) -> Result<Option<Samples>, Error> {
     }
     if found.times.is_empty() {
         if has_spline(attribute) {
-            let what =
-                "it is keyed by a spline, which is not read here; bake it to time samples and export again";
+            let what = "it is keyed by a spline, which is not read here; bake it to time samples and export again, or have OpenUSD read it (--usd-backend openusd)";
             return Err(Error::input(what).at(&place(attribute)));
         }
         match attribute.get::<Value>().map_err(bad)? {

@@ -2,10 +2,13 @@
 //! as the other.
 
 use glam::{DQuat, DVec3};
-use sinew_core::scene::{Pose, Scene};
-use sinew_core::setup::Setup;
+use sinew_core::scene::{Clip, Node, Pose, Scene};
+use sinew_core::setup::{BakedKeys, Setup};
 use sinew_plugin::document::Document;
-use sinew_plugin::job::{BakeRequest, bake_file, simulate};
+use sinew_plugin::gltf::PhysicsDialect;
+use sinew_plugin::job::{
+    BakeRequest, PhysicsRequest, Report, SetupSource, bake_file, physics_file, simulate,
+};
 use sinew_plugin::usd::Destination;
 use sinew_tests::oracle::{self, khronos, openusd};
 use sinew_tests::program::Program;
@@ -113,14 +116,34 @@ def Xform "Root"
     )
 }
 
-/// Places and rotations of every body at every frame, in metres, Y up.
-fn motion(scene: &Scene, setup: &Setup) -> Vec<(DVec3, DQuat)> {
-    let outcome = simulate(scene, setup, "set-up", false, &mut |_| true).unwrap();
-    let names: Vec<&str> = outcome.compiled.rig.solids.iter().map(|s| s.name.as_str()).collect();
+/// Places and rotations of every body, in metres, Y up, as its curves have them four times a frame; and the times of their
+/// keys, s.
+fn curves(scene: &Scene, setup: &Setup, keys: BakedKeys) -> (Vec<(DVec3, DQuat)>, Vec<f64>) {
+    let mut setup = Setup { clip: None, ..setup.clone() };
+    setup.bake.keys = keys;
+    let outcome = simulate(scene, &setup, "set-up", false, &mut |_| true).unwrap();
+    let solids = &outcome.compiled.rig.solids;
+    let names: Vec<&str> = solids.iter().map(|s| s.name.as_str()).collect();
     assert_eq!(names, ["Leader", "Follower", "Ball"]);
-    let frames = 0..outcome.motion.frames();
-    let solid = |s: &sinew_core::motion::Sample| (s.node.position, s.node.rotation);
-    frames.flat_map(|f| outcome.motion.frame(f).iter().map(solid).collect::<Vec<_>>()).collect()
+    let clip = Clip { name: String::new(), channels: outcome.baked.channels.clone() };
+    let mut pose = Pose::new(scene, Some(&clip));
+    let mut places = Vec::new();
+    for quarter in 0..=4 * (outcome.motion.frames() - 1) {
+        pose.evaluate(quarter as f64 / (4.0 * scene.frames_per_second));
+        places.extend(solids.iter().map(|s| pose.placement(s.node)).map(|p| (p.position, p.rotation)));
+    }
+    (places, clip.channels.iter().flat_map(|c| c.curve.times().to_vec()).collect())
+}
+
+/// The largest distance between the curves of two scenes, fitted and of every frame, which have their keys at the same times.
+fn curves_apart(a: (&Scene, &Setup), b: (&Scene, &Setup)) -> f64 {
+    let one = |keys| {
+        let ((a, a_keys), (b, b_keys)) = (curves(a.0, a.1, keys), curves(b.0, b.1, keys));
+        assert_eq!(a_keys.len(), b_keys.len(), "another number of keys");
+        let late = a_keys.iter().zip(&b_keys).fold(0.0_f64, |m, (a, b)| m.max((a - b).abs()));
+        apart(&a, &b).max(late)
+    };
+    one(BakedKeys::EveryFrame).max(one(BakedKeys::default()))
 }
 
 /// The largest distance between two motions; angles count as metres.
@@ -141,8 +164,9 @@ fn one_scene_moves_alike_in_every_format_unit_and_axis() {
     std::fs::write(&first, text(1.0, false)).unwrap();
     let document = open(&first);
     let setup = document.physics(None).unwrap().unwrap().setup;
-    let exact = motion(document.scene(), &setup);
-    let travelled = exact.iter().fold(0.0_f64, |m, (p, _)| m.max((*p - exact[2].0).length()));
+    let (places, _) = curves(document.scene(), &setup, BakedKeys::EveryFrame);
+    let travelled = places.iter().fold(0.0_f64, |m, (p, _)| m.max((*p - places[2].0).length()));
+    let exact = (document.scene(), &setup);
     assert!(travelled > 1.0, "nothing moves");
     let mut files: Vec<PathBuf> = Vec::new();
     for (metres, z_up) in [(1.0, true), (0.01, false), (0.01, true)] {
@@ -169,14 +193,14 @@ fn one_scene_moves_alike_in_every_format_unit_and_axis() {
     for file in &files {
         let name = file.file_name().unwrap().to_string_lossy().into_owned();
         let document = open(file);
-        let off = apart(&exact, &motion(document.scene(), &Setup { clip: None, ..setup.clone() }));
+        let off = curves_apart(exact, (document.scene(), &setup));
         println!("  {name}: off by {off:.1e} m with the same set-up");
         assert!(off < 1e-9, "{name}: off by {off:.1e}");
         // And by what the file itself says of physics, where that is USD's own: Khronos' has no gravity.
         if name != "and-back.usda" && file.extension().is_some_and(|e| e.to_string_lossy().starts_with("usd"))
         {
             let own = document.physics(None).unwrap().unwrap().setup;
-            let off = apart(&exact, &motion(document.scene(), &own));
+            let off = curves_apart(exact, (document.scene(), &own));
             assert!(off < 1e-9, "{name}: off by {off:.1e} with its own physics");
         }
     }
@@ -208,6 +232,12 @@ fn scenes_apart(a: &Scene, b: &Scene, times: &[f64], metres: f64) -> Result<f64,
     }
     let named = a.nodes.iter().filter(|n| !n.name.is_empty()).count();
     if met == 0 && named > 2 { Err("nothing was compared".into()) } else { Ok(worst / size) }
+}
+
+/// Whether bones pull at any mesh.
+fn is_skinned(scene: &Scene) -> bool {
+    let pulled = |n: &Node| n.mesh.is_some_and(|m| !scene.meshes[m].influences.is_empty());
+    scene.nodes.iter().any(|n| n.skin.is_some() && pulled(n))
 }
 
 #[test]
@@ -253,10 +283,7 @@ fn gltf_samples_become_usd_that_plays_alike_and_has_no_faults() {
         if off.is_nan() || off >= 1e-4 {
             return Err(format!("off by {off:.1e}"));
         }
-        let skinned = |n: &&sinew_core::scene::Node| {
-            n.skin.is_some() && n.mesh.is_some_and(|m| !scene.meshes[m].influences.is_empty())
-        };
-        if usd.scene().skins.len() < scene.nodes.iter().filter(skinned).count().min(1) {
+        if is_skinned(scene) != is_skinned(usd.scene()) {
             return Err("the skin is lost".into());
         }
         Ok(format!("off by {off:.1e}, {} remarks", said.len()))
@@ -332,6 +359,115 @@ fn a_bake_from_gltf_to_usd_is_the_baked_clip() {
     assert!(off < 1e-6, "off by {off:.1e}");
 }
 
+/// Bakes a few frames of a file.
+fn bake_to(scene: &Path, output: &Path, every_frame: bool) -> Result<Report, String> {
+    let request = BakeRequest {
+        scene: scene.into(),
+        output: Some(output.into()),
+        frames: Some([0.0, 12.0]),
+        every_frame,
+        read: backend::options(),
+        ..BakeRequest::default()
+    };
+    bake_file(&request, &mut |_| true).map_err(|e| e.to_string())
+}
+
+#[test]
+fn bakes_of_samples_play_alike_in_either_format() {
+    if !oracle::are_installed() || !openusd::is_installed() {
+        return;
+    }
+    let folder = scratch::folder("bakes-either-format");
+    let mut written = Vec::new();
+    let small = |f: &PathBuf| std::fs::metadata(f).is_ok_and(|m| m.len() < 400_000);
+    let files: Vec<PathBuf> =
+        sample::usd_files().into_iter().chain(sample::gltf_files().into_iter().filter(small)).collect();
+    sample::each(&files, |file| {
+        let Ok(document) = Document::open(file, &backend::options()) else { return Ok("refused".into()) };
+        let n = written.len();
+        let from_usd = matches!(document, Document::Usd(_));
+        let (glb, usd) = (folder.path().join(format!("{n}.glb")), folder.path().join(format!("{n}.usdc")));
+        let same = if from_usd { Some(file.to_owned()) } else { None };
+        // A layer goes beside its scene, and samples are not ours to write beside.
+        let scene = match &same {
+            Some(_) => {
+                let copy = folder.path().join(format!("{n}-{}", file.file_name().unwrap().to_string_lossy()));
+                std::fs::copy(file, &copy).map_err(|e| e.to_string())?;
+                copy
+            }
+            None => file.to_owned(),
+        };
+        match bake_to(&scene, &glb, true) {
+            Ok(_) => {}
+            Err(e) if e.contains("nothing") || e.contains("no clip") && document.scene().clips.is_empty() => {
+                return Ok("has nothing to bake".into());
+            }
+            Err(e) => return Err(e),
+        }
+        let report = bake_to(&scene, &usd, true)?;
+        written.push((usd.clone(), same));
+        if khronos::judge(&glb, file).or_else(|_| khronos_errors(&glb))? > 0 && from_usd {
+            return Err("errors of the validator".into());
+        }
+        let (a, b) = (open(&glb), open(&usd));
+        let rate = report.frames_per_second;
+        let times: Vec<f64> = (0..=12).map(|f| f64::from(f) / rate).collect();
+        let metres = if from_usd || document.physics(None).ok().flatten().is_some() {
+            1.0
+        } else {
+            document.automatic(None).map_or(1.0, |s| s.world.metres_per_unit)
+        };
+        // Every node of the scene is in both; the joints of physics are nodes in glTF only.
+        let (first, second) = if from_usd { (&b, &a) } else { (&a, &b) };
+        let off = scenes_apart(first.scene(), second.scene(), &times, metres)?;
+        if off.is_nan() || off >= 1e-4 {
+            return Err(format!("off by {off:.1e}"));
+        }
+        let bodies = |d: &Document| d.physics(None).ok().flatten().map_or(0, |p| p.setup.bodies.len());
+        if from_usd && bodies(&a) != bodies(&b) {
+            return Err(format!("{} bodies of physics in glTF, {} in USD", bodies(&a), bodies(&b)));
+        }
+        if is_skinned(document.scene()) != (is_skinned(a.scene()) && is_skinned(b.scene())) {
+            return Err("the skin is lost".into());
+        }
+        Ok(format!("{} bodies, off by {off:.1e}", report.bodies.len()))
+    });
+    for (file, original) in &written {
+        assert_eq!(openusd::fresh_errors(&[file], original.as_deref()), Ok(Vec::new()));
+    }
+}
+
+#[test]
+fn physics_written_as_usd_is_baked_to_gltf() {
+    let folder = scratch::folder("physics-usd-gltf");
+    for name in ["stack", "chain", "ball"] {
+        let scene = repository::root().join(format!("examples/scenes/{name}.gltf"));
+        let shot = folder.path().join("shot.usda");
+        let request = PhysicsRequest {
+            scene,
+            output: shot.clone(),
+            setup: SetupSource::Beside,
+            clip: None,
+            dialect: PhysicsDialect::Khronos,
+            read: backend::options(),
+        };
+        physics_file(&request).unwrap_or_else(|e| panic!("{name}: {e}"));
+        // Under another name as well: what the clip is called is the file's name.
+        let moved = folder.path().join("moved.usda");
+        std::fs::copy(&shot, &moved).unwrap();
+        for from in [&shot, &moved] {
+            let (glb, usda) = (folder.path().join("y.glb"), folder.path().join("y.usda"));
+            bake_to(from, &glb, true).unwrap_or_else(|e| panic!("{name}: {e}"));
+            let report = bake_to(from, &usda, true).unwrap_or_else(|e| panic!("{name}: {e}"));
+            let (a, b) = (open(&glb), open(&usda));
+            let times: Vec<f64> = (0..=12).map(|f| f64::from(f) / report.frames_per_second).collect();
+            let off = scenes_apart(b.scene(), a.scene(), &times, 1.0).unwrap();
+            assert!(off < 1e-5, "{name}: off by {off:.1e}");
+            assert!(a.physics(None).unwrap().is_some(), "{name}: the physics is lost");
+        }
+    }
+}
+
 #[test]
 fn without_a_bridge_to_openusd_the_built_in_reader_serves_and_says_what_is_missing() {
     let folder = scratch::folder("usd-no-bridge");
@@ -359,7 +495,7 @@ fn usd_in_memory_is_the_scene_that_it_is_in_a_file() {
     std::fs::write(&file, text(0.01, true)).unwrap();
     let document = open(&file);
     let setup = document.physics(None).unwrap().unwrap().setup;
-    let exact = motion(document.scene(), &setup);
+    let exact = (document.scene(), &setup);
     for ending in ["usda", "usdc", "usdz"] {
         let as_file = folder.path().join(format!("flat.{ending}"));
         document.save(&as_file, Destination::Flat, None).unwrap();
@@ -367,12 +503,11 @@ fn usd_in_memory_is_the_scene_that_it_is_in_a_file() {
         let from_memory = Document::from_bytes(&bytes, "host/shot of mine").unwrap();
         assert_eq!(from_memory.scene().name, "shot of mine");
         let own = from_memory.physics(None).unwrap().unwrap().setup;
-        assert!(apart(&exact, &motion(from_memory.scene(), &own)) < 1e-9, "{ending}");
+        assert!(curves_apart(exact, (from_memory.scene(), &own)) < 1e-9, "{ending}");
         // Saved, it is whole: there is no file to be a layer over.
         let saved = folder.path().join(format!("saved-{ending}.usda"));
         from_memory.save(&saved, Destination::Layer, None).unwrap();
         assert!(!std::fs::read_to_string(&saved).unwrap().contains("subLayers"));
-        let own = Setup { clip: None, ..own };
-        assert!(apart(&exact, &motion(open(&saved).scene(), &own)) < 1e-9, "{ending}");
+        assert!(curves_apart(exact, (open(&saved).scene(), &own)) < 1e-9, "{ending}");
     }
 }

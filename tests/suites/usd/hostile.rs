@@ -3,7 +3,7 @@
 use sinew_plugin::gltf::ReadOptions;
 use sinew_plugin::usd::Document;
 use sinew_tests::program::Program;
-use sinew_tests::{backend, built, sample, scatter, scratch};
+use sinew_tests::{backend, built, sample, scatter, scratch, skip};
 use std::path::Path;
 
 /// What is promised for any file of such a size: 512 MiB and 5 s. The kernel counts both: past the one every allocation
@@ -39,6 +39,24 @@ fn bounded_refusal(folder: &Path, name: &str, bytes: &[u8]) -> String {
     error
 }
 
+/// A file's bytes, broken in one of many ways: cut short, one bit flipped, or eight bytes made something else.
+fn broken(bytes: &[u8], n: u64) -> Vec<u8> {
+    let mut broken = bytes.to_vec();
+    let at = |k: u64| (scatter::unit(n * 97 + k) * bytes.len() as f64) as usize;
+    match n % 3 {
+        0 => broken.truncate(at(1)),
+        1 => broken[at(2)] ^= 1 << (n / 3 % 8),
+        _ => {
+            for k in 0..8 {
+                // Counts and offsets are near the ends of binary files.
+                let i = at(k) / if k % 2 == 0 { 1 } else { 16 };
+                broken[i] = [0xff, 0x00, 0x7f, 0x80][(n + k) as usize % 4];
+            }
+        }
+    }
+    broken
+}
+
 #[test]
 fn cut_and_bit_flipped_files_are_read_or_refused_but_never_worse() {
     if backend::is_openusd() {
@@ -51,20 +69,7 @@ fn cut_and_bit_flipped_files_are_read_or_refused_but_never_worse() {
         let name = file.file_name().unwrap().to_string_lossy().into_owned();
         let target = folder.path().join(&name);
         for n in 0..90_u64 {
-            let mut broken = bytes.clone();
-            let at = |k: u64| (scatter::unit(n * 97 + k) * bytes.len() as f64) as usize;
-            match n % 3 {
-                0 => broken.truncate(at(1)),
-                1 => broken[at(2)] ^= 1 << (n / 3 % 8),
-                _ => {
-                    for k in 0..8 {
-                        // Counts and offsets are near the ends of binary files.
-                        let i = at(k) / if k % 2 == 0 { 1 } else { 16 };
-                        broken[i] = [0xff, 0x00, 0x7f, 0x80][(n + k) as usize % 4];
-                    }
-                }
-            }
-            std::fs::write(&target, &broken).unwrap();
+            std::fs::write(&target, broken(&bytes, n)).unwrap();
             match open(&target) {
                 Ok(_) => read += 1,
                 Err(error) => {
@@ -72,6 +77,7 @@ fn cut_and_bit_flipped_files_are_read_or_refused_but_never_worse() {
                     refused += 1;
                 }
             }
+            stays_within_bounds(&target);
         }
     }
     println!("  {read} read all the same, {refused} refused");
@@ -189,12 +195,70 @@ fn nothing_outside_the_folder_is_read() {
     assert!(document.node_of_path("/A/Found").is_some());
 }
 
+/// What the command opens while it does this in a folder, as the kernel sees it; `None` where nobody can look.
+fn opened(folder: &Path, arguments: &[&str]) -> Option<String> {
+    let log = folder.join("calls.txt");
+    let traced = Program::new("strace").args(["-f", "-e", "trace=open,openat,openat2,execve", "-o"]);
+    let traced = traced.arg(&log).arg(built::command().unwrap()).args(arguments).args(backend::arguments());
+    if traced.folder(&folder.join("inside")).run().is_err() {
+        skip::because("there is no strace; tests/run installs it");
+        return None;
+    }
+    std::fs::read_to_string(log).ok()
+}
+
+#[test]
+fn the_kernel_sees_nothing_opened_outside_the_folder() {
+    let folder = scratch::folder("usd-kernel");
+    let inside = folder.path().join("inside");
+    std::fs::create_dir(&inside).unwrap();
+    for name in ["secret.usda", "secret.usdc", "secret.png", "secret.usdz"] {
+        std::fs::write(folder.path().join(name), usda("def Xform \"Secret\"\n{\n}")).unwrap();
+    }
+    let shot = |body: &str| {
+        usda(&format!(
+            "(\n    defaultPrim = \"A\"\n    metersPerUnit = 1\n    upAxis = \"Y\"\n    startTimeCode = 0\n    endTimeCode = 4\n)\n{body}"
+        ))
+    };
+    let moving = "    double3 xformOp:translate.timeSamples = { 0: (0, 0, 0), 4: (1, 0, 0) }\n    uniform token[] xformOpOrder = [\"xformOp:translate\"]\n";
+    let absolute = folder.path().join("secret").display().to_string();
+    for stem in ["../secret", &absolute] {
+        let bodies = [
+            format!("def Cube \"A\" (\n    references = @{stem}.usda@</Secret>\n)\n{{\n{moving}}}"),
+            format!(
+                "def Cube \"A\" (\n    references = @{stem}.usdz[inner.usda]@</Secret>\n)\n{{\n{moving}}}"
+            ),
+            format!(
+                "def Cube \"A\" (\n    variants = {{\n        string v = \"x\"\n    }}\n    prepend variantSets = \"v\"\n)\n{{\n{moving}    variantSet \"v\" = {{\n        \"x\" (\n            payload = @{stem}.usdc@</Secret>\n        ) {{\n        }}\n    }}\n}}"
+            ),
+            format!(
+                "def Cube \"A\" (\n    clips = {{\n        dictionary default = {{\n            double2[] active = [(0, 0)]\n            asset[] assetPaths = [@{stem}.usda@]\n            asset manifestAssetPath = @{stem}.usda@\n            string primPath = \"/Secret\"\n            double2[] times = [(0, 0), (4, 4)]\n        }}\n    }}\n)\n{{\n    float size\n{moving}}}"
+            ),
+            format!("def Cube \"A\"\n{{\n    asset inputs:file = @{stem}.png@\n{moving}}}"),
+        ];
+        for (n, body) in bodies.iter().enumerate() {
+            std::fs::write(inside.join("shot.usda"), shot(body)).unwrap();
+            for arguments in [
+                &["inspect", "shot.usda"][..],
+                &["bake", "shot.usda", "-o", "out.usda"],
+                &["bake", "shot.usda", "-o", "out.usdz"],
+                &["bake", "shot.usda", "--flatten", "-o", "flat.usda"],
+            ] {
+                let Some(calls) = opened(folder.path(), arguments) else { return };
+                assert!(calls.contains("shot.usda"), "nothing was opened at all: {calls}");
+                let reached = calls.lines().find(|l| l.contains("secret."));
+                assert_eq!(reached, None, "{n}: {arguments:?} of {body}");
+            }
+        }
+    }
+}
+
 /// An archive of one entry, stored or said to be deflated, with these sizes.
 fn archive(name: &str, bytes: &[u8], method: u16, packed: u32, size: u32) -> Vec<u8> {
     let mut out = b"PK\x03\x04\x14\0\0\0".to_vec();
     let numbers = |out: &mut Vec<u8>| {
         out.extend(0_u32.to_le_bytes());
-        out.extend(0_u32.to_le_bytes());
+        out.extend(crc32fast::hash(bytes).to_le_bytes());
         out.extend(packed.to_le_bytes());
         out.extend(size.to_le_bytes());
         out.extend((name.len() as u16).to_le_bytes());
@@ -243,20 +307,61 @@ fn bombs_do_not_go_off() {
 }
 
 #[test]
-fn broken_files_take_no_more_memory_and_time_than_is_promised() {
+fn absurd_counts_anywhere_in_a_crate_file_take_no_more_memory_and_time_than_is_promised() {
     let folder = scratch::folder("usd-bounds");
     let Some(sample) = sample::file("usd/RiggedSimple.usdc") else { return };
     let bytes = std::fs::read(sample).unwrap();
-    for n in 0..24_u64 {
-        let mut broken = bytes.clone();
-        for k in 0..6 {
-            let i = (scatter::unit(n * 31 + k) * bytes.len() as f64) as usize;
-            broken[i] = 0xff;
+    let file = folder.path().join("absurd.usdc");
+    for at in (0..bytes.len() - 8).step_by(if backend::is_openusd() { usize::MAX } else { 61 }) {
+        for count in [1_u64 << 31, 1 << 40, u64::MAX] {
+            let mut absurd = bytes.clone();
+            absurd[at..at + 8].copy_from_slice(&count.to_le_bytes());
+            std::fs::write(&file, &absurd).unwrap();
+            stays_within_bounds(&file);
         }
-        let file = folder.path().join("broken.usdc");
-        std::fs::write(&file, &broken).unwrap();
-        stays_within_bounds(&file);
     }
+}
+
+#[test]
+fn an_archive_whose_entries_are_the_same_bytes_again_and_again_is_refused() {
+    let folder = scratch::folder("usd-overlap");
+    // Every entry of the directory is the one file, which is large: all of them would be four thousand times that.
+    let text = usda(&"def \"A\" {}\n".repeat(200_000));
+    let size = u32::try_from(text.len()).unwrap();
+    let one = archive("a.usda", &text, 0, size, size);
+    let end = one.len() - 22;
+    let start = u32::from_le_bytes(one[end + 16..end + 20].try_into().unwrap()) as usize;
+    let entry = one[start..end].to_vec();
+    let mut many = one[..start].to_vec();
+    let count = 4000_u16;
+    (0..count).for_each(|_| many.extend(&entry));
+    many.extend(b"PK\x05\x06\0\0\0\0");
+    many.extend(count.to_le_bytes());
+    many.extend(count.to_le_bytes());
+    many.extend((entry.len() as u32 * u32::from(count)).to_le_bytes());
+    many.extend((start as u32).to_le_bytes());
+    many.extend([0, 0]);
+    let error = bounded_refusal(folder.path(), "again.usdz", &many);
+    assert!(error.contains("overlap"), "{error}");
+    // And one that is not what was packed.
+    let text = usda("def Xform \"A\" {}");
+    let size = u32::try_from(text.len()).unwrap();
+    let mut flipped = archive("a.usda", &text, 0, size, size);
+    let at = flipped.windows(8).position(|w| w == b"Xform \"A").unwrap();
+    flipped[at + 7] ^= 2;
+    let error = bounded_refusal(folder.path(), "flipped.usdz", &flipped);
+    assert!(error.contains("a.usda") && error.contains("checksum"), "{error}");
+    // An archive in an archive, with a bomb in it.
+    let bomb = archive("bomb.usda", &[0; 64], 8, 64, u32::MAX - 1);
+    let size = u32::try_from(bomb.len()).unwrap();
+    let nested = archive("inner.usdz", &bomb, 0, size, size);
+    assert!(bounded_refusal(folder.path(), "nested.usdz", &nested).contains("bomb.usda"));
+    let mut deep = nested;
+    for _ in 0..2000 {
+        let size = u32::try_from(deep.len()).unwrap();
+        deep = archive("inner.usdz", &deep, 0, size, size);
+    }
+    assert!(bounded_refusal(folder.path(), "deep.usdz", &deep).contains("inside of archives"));
 }
 
 #[test]

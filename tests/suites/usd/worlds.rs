@@ -120,8 +120,17 @@ fn value(kind: &str, seed: u64) -> String {
     }
 }
 
+/// Where a matrix of operations is compared.
+#[derive(Clone, Copy, PartialEq)]
+enum When {
+    /// At samples and in between.
+    Anytime,
+    /// At samples, which all operations have at the same times: then also what OpenUSD rounds in between.
+    AtSamples,
+}
+
 /// A prim with these operations (kind, suffix, inverted), below another that moves too.
-fn prim(text: &mut String, number: usize, ops: &[(usize, bool)], resets: bool) {
+fn prim(text: &mut String, number: usize, ops: &[(usize, bool)], resets: bool, when: When) {
     let mut seed = number as u64 * 1000;
     let mut next = || {
         seed += 1;
@@ -134,12 +143,16 @@ fn prim(text: &mut String, number: usize, ops: &[(usize, bool)], resets: bool) {
         let of_type = types[(number + i) % types.len()];
         let name = format!("xformOp:{kind}:s{i}");
         let samples = [0, 1, 2, 3][(number + i) % 4];
+        let rounded = of_type.starts_with("half") || matches!(of_type, "quath" | "quatf");
+        let (samples, late) = match when {
+            When::Anytime => (samples, i),
+            When::AtSamples => (if rounded { 1 + samples % 3 } else { samples }, 0),
+        };
         // An animated matrix is only tried on its own: mixed with others its shear has no curve.
         let samples = if kind == "transform" && ops.len() > 1 { 0 } else { samples };
-        // OpenUSD rounds what lies between samples of halves to halves, in steps of a thousandth.
-        let samples = if of_type.starts_with("half") || of_type == "quath" { 0 } else { samples };
-        // OpenUSD rounds what lies between quaternions of floats to floats, and takes angles from cosines of small ones.
-        let samples = if of_type == "quatf" { 0 } else { samples };
+        // OpenUSD rounds what lies between samples of halves to halves, in steps of a thousandth, and quaternions of floats
+        // to floats, of which it takes the angles by their cosines.
+        let samples = if rounded && when == When::Anytime { 0 } else { samples };
         // OpenUSD 26.11 takes the negative of a scale along one axis for its inverse.
         let inverted = inverted && !matches!(kind, "scaleX" | "scaleY" | "scaleZ");
         if samples == 0 {
@@ -147,7 +160,7 @@ fn prim(text: &mut String, number: usize, ops: &[(usize, bool)], resets: bool) {
         } else {
             let _ = writeln!(text, "            {of_type} {name}.timeSamples = {{");
             for k in 0..=samples {
-                let _ = writeln!(text, "                {}: {},", 7 * k + i, value(kind, next()));
+                let _ = writeln!(text, "                {}: {},", 7 * k + late, value(kind, next()));
             }
             let _ = writeln!(text, "            }}");
         }
@@ -164,14 +177,14 @@ fn prim(text: &mut String, number: usize, ops: &[(usize, bool)], resets: bool) {
 }
 
 /// A stage with every kind alone, every pair of kinds in both orders, and longer lists.
-fn matrix(up: &str, metres: &str) -> String {
+fn matrix(up: &str, metres: &str, when: When) -> String {
     let mut text = format!(
         "#usda 1.0\n(\n    upAxis = \"{up}\"\n    metersPerUnit = {metres}\n    timeCodesPerSecond = 30\n    startTimeCode = 0\n    endTimeCode = 24\n)\n\
          def Xform \"W\"\n{{\n    double3 xformOp:translate.timeSamples = {{ 0: (1, 2, 3), 20: (3, -2, 1) }}\n    float3 xformOp:rotateXYZ.timeSamples = {{ 0: (0, 10, 20), 20: (80, 100, -40) }}\n    uniform token[] xformOpOrder = [\"xformOp:translate\", \"xformOp:rotateXYZ\"]\n    def Scope \"S\"\n    {{\n"
     );
     let mut number = 0;
     let mut add = |text: &mut String, ops: &[(usize, bool)], resets: bool| {
-        prim(text, number, ops, resets);
+        prim(text, number, ops, resets, when);
         number += 1;
     };
     for a in 0..KINDS.len() {
@@ -200,14 +213,24 @@ fn every_kind_and_order_of_operations_is_where_openusd_has_it() {
         return;
     }
     let folder = scratch::folder("usd-matrix");
-    for (up, metres) in [("Y", "1"), ("Z", "0.01"), ("Z", "1"), ("Y", "0.0254")] {
-        let file = folder.path().join(format!("{up}{metres}.usda"));
-        std::fs::write(&file, matrix(up, metres)).unwrap();
-        let (worst, place, count) = deviation(&file, &moments(0.0, 24.0)).unwrap();
-        assert!(worst <= CLOSE, "{up} up, {metres} m: off by {worst:.1e}: {place}");
-        println!("  {up} up, {metres} m: {count} transforms, off by {worst:.1e}");
+    for when in [When::Anytime, When::AtSamples] {
+        let (codes, what) = match when {
+            When::Anytime => (moments(0.0, 24.0), "at any time"),
+            When::AtSamples => (vec![0.0, 7.0, 14.0, 21.0], "at samples of every precision"),
+        };
+        for (up, metres) in AXES.iter().flat_map(|up| UNITS.map(|metres| (up, metres))) {
+            let file = folder.path().join(format!("{up}{metres}.usda"));
+            std::fs::write(&file, matrix(up, metres, when)).unwrap();
+            let (worst, place, count) = deviation(&file, &codes).unwrap();
+            assert!(worst <= CLOSE, "{up} up, {metres} m, {what}: off by {worst:.1e}: {place}");
+            println!("  {up} up, {metres} m, {what}: {count} transforms, off by {worst:.1e}");
+        }
     }
 }
+
+/// Axes and units of the matrix.
+const AXES: [&str; 2] = ["Y", "Z"];
+const UNITS: [&str; 3] = ["1", "0.01", "0.0254"];
 
 /// Files that compose: a sublayer that is later and slower, a reference with an offset, a payload, a variant, something
 /// inherited, two instances of one thing.

@@ -34,9 +34,29 @@ fn copies(folder: &Path) -> Vec<PathBuf> {
     sample::usd_files().into_iter().map(copy).collect()
 }
 
-/// Paths that may differ: operations of prims, and the animation of skeletons.
-fn is_motion(path: &str) -> bool {
-    path.contains(".xformOp") || path.ends_with(".skel:animationSource") || path.ends_with(".xformOpOrder")
+/// What differs, and is not the motion of what was simulated: operations of its prims, and what skeletons are bound to
+/// whose joints were.
+fn touched(output: &Path, file: &Path, report: &Report) -> Result<Vec<String>, String> {
+    let document = Document::open(file, &backend::options()).map_err(|e| e.to_string())?;
+    let node = |name: &str| document.scene().find(name).and_then(|n| document.path_of_node(n));
+    let simulated: Vec<String> = report.bodies.iter().filter_map(|b| node(&b.node)).collect();
+    let is_motion = |path: &str| {
+        let Some((prim, property)) = path.split_once('.') else { return false };
+        let below = format!("{prim}/");
+        match property {
+            "xformOpOrder" => simulated.iter().any(|p| p == prim),
+            "skel:animationSource" => simulated.iter().any(|p| p.starts_with(&below)),
+            other => other.starts_with("xformOp:") && simulated.iter().any(|p| p == prim),
+        }
+    };
+    let (changed, mut missing) = openusd::changes(output, file)?;
+    if changed.is_empty() {
+        return Err("nothing moves".into());
+    }
+    // A schema for being bound is applied where a skeleton had none.
+    let is_bound = |p: &String| changed.contains(&format!("{p}.skel:animationSource"));
+    missing.extend(changed.iter().filter(|p| !is_motion(p) && !is_bound(p)).cloned());
+    Ok(missing)
 }
 
 #[test]
@@ -60,12 +80,8 @@ fn a_layer_holds_the_motion_and_leaves_everything_else_as_it_was() {
         if !text.contains(&sublayer) {
             return Err(format!("does not have {sublayer} as a sublayer"));
         }
-        let (changed, missing) = openusd::changes(&output, file)?;
-        if let Some(path) = missing.first().or_else(|| changed.iter().find(|p| !is_motion(p))) {
+        if let Some(path) = touched(&output, file, &report)?.first() {
             return Err(format!("{path} changed"));
-        }
-        if changed.is_empty() {
-            return Err("nothing moves".into());
         }
         let fresh = openusd::fresh_errors(&[&output], Some(file))?;
         // OpenUSD names its root layer in these; the file has them as well.
@@ -79,7 +95,7 @@ fn a_layer_holds_the_motion_and_leaves_everything_else_as_it_was() {
         if worst.is_nan() || worst > most {
             return Err(format!("off by {worst:.1e}: {place}"));
         }
-        Ok(format!("{} attributes changed, {count} transforms off by {worst:.1e}", changed.len()))
+        Ok(format!("{} bodies, {count} transforms off by {worst:.1e}", report.bodies.len()))
     });
 }
 
@@ -108,7 +124,7 @@ fn every_way_to_write_gives_the_same_motion() {
     let codes = [0.0, 5.0, 17.0, 33.0];
     sample::each(&copies(folder.path()), |file| {
         let frames = |r: &mut BakeRequest| r.frames = Some([0.0, 33.0]);
-        bake(file, None, frames);
+        let report = bake(file, None, frames);
         let layer = file.with_extension("sinew.usda");
         let exact = places(&layer, &codes);
         let stem = file.file_stem().unwrap().to_string_lossy().into_owned();
@@ -136,6 +152,9 @@ fn every_way_to_write_gives_the_same_motion() {
         for way in &ways {
             let found = places(way, &codes);
             let label = way.file_name().unwrap().to_string_lossy().into_owned();
+            if let Some(path) = touched(way, file, &report)?.first() {
+                return Err(format!("{label}: {path} changed"));
+            }
             if found.len() != exact.len() {
                 return Err(format!("{label} has {} nodes, not {}", found.len(), exact.len()));
             }
@@ -454,5 +473,64 @@ fn splines_play_what_was_simulated_with_few_keys() {
         println!("  {name}: {keys:?} keys for 73 frames, off by {off:.1e} cm");
         assert!(off < most, "{name}: off by {off}");
         assert!(!keys.is_empty() && keys.iter().all(|n| *n < 37), "{keys:?}");
+    }
+}
+
+#[test]
+fn an_empty_list_of_words_in_a_crate_file_is_kept_or_named() {
+    if !openusd::is_installed() {
+        return;
+    }
+    let folder = scratch::folder("usd-empty-words");
+    let (text, file) = (folder.path().join("text.usda"), folder.path().join("shot.usdc"));
+    let words = "        custom string[] words = []\n        custom asset[] files = []\n        custom double mine = 7";
+    std::fs::write(&text, OPERATIONS.replace("        custom double mine = 7", words)).unwrap();
+    openusd::ask(&json!({ "ask": "export", "file": text, "to": file })).unwrap();
+    // A layer over it does not touch them.
+    let report = bake(&file, None, |_| ());
+    assert_eq!(touched(&file.with_extension("sinew.usda"), &file, &report), Ok(Vec::new()));
+    for name in ["flat.usdc", "whole.usdz"] {
+        let output = folder.path().join(name);
+        let request = BakeRequest {
+            scene: file.clone(),
+            output: Some(output.clone()),
+            flatten: name.starts_with("flat"),
+            read: backend::options(),
+            ..BakeRequest::default()
+        };
+        match bake_file(&request, &mut |_| true) {
+            Ok(report) => assert_eq!(touched(&output, &file, &report), Ok(Vec::new())),
+            Err(error) => {
+                let error = error.to_string();
+                assert!(error.contains("/W/Pivoted.") && error.contains("layer over the scene"), "{error}");
+                assert!(!backend::is_openusd() && !output.exists(), "{error}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_layer_of_the_scene_is_never_written_over() {
+    let folder = scratch::folder("usd-own-layers");
+    let (shot, below) = (folder.path().join("shot.usda"), folder.path().join("below.usda"));
+    std::fs::write(&below, OPERATIONS).unwrap();
+    let head =
+        "#usda 1.0\n(\n    metersPerUnit = 1\n    upAxis = \"Z\"\n    subLayers = [@./below.usda@]\n)\n";
+    std::fs::write(&shot, head).unwrap();
+    for output in [&shot, &below] {
+        if backend::is_openusd() && output == &below {
+            continue; // Which files OpenUSD composed it of, only OpenUSD knows.
+        }
+        let before = std::fs::read(output).unwrap();
+        let request = BakeRequest {
+            scene: shot.clone(),
+            output: Some(output.clone()),
+            frames: Some([1.0, 5.0]),
+            read: backend::options(),
+            ..BakeRequest::default()
+        };
+        let error = bake_file(&request, &mut |_| true).unwrap_err().to_string();
+        assert!(error.contains("another name") || error.contains("in place"), "{error}");
+        assert_eq!(std::fs::read(output).unwrap(), before, "{}", output.display());
     }
 }
