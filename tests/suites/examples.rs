@@ -8,6 +8,7 @@ use sinew_core::scene::{Placement, Pose, Property};
 use sinew_plugin::gltf::{Document, ReadOptions};
 use sinew_tests::oracle::{self, khronos};
 use sinew_tests::program::Program;
+use sinew_tests::scenes::{PALM, SHOULDER};
 use sinew_tests::{built, repository, scenes, scratch};
 use std::path::Path;
 
@@ -405,6 +406,34 @@ fn who_holds_the_rope_is_dragged_along() {
     // Twelve links of 15 cm, and a palm at each end.
     assert!(last < 12.0 * 0.15 + 0.4, "the rope holds: {last}");
     assert!(pulled - keyed > 0.3, "{}", pulled - keyed);
+}
+
+#[test]
+fn a_hand_stays_on_a_shoulder() {
+    let shown = bake("shoulder");
+    let apart = |of: Of| {
+        let [chest, hand] = ["Chest of Anna", "RightHand of Ben"].map(|n| shown.placed(of, n));
+        let point = |place: &Placement, local: [f64; 3]| place.position + place.rotation * DVec3::from(local);
+        let gap = |(a, b): (&Placement, &Placement)| (point(a, SHOULDER) - point(b, PALM)).length();
+        chest.iter().zip(&hand).map(gap).collect::<Vec<_>>()
+    };
+    let worst = |gaps: &[f64]| gaps.iter().copied().fold(0.0, f64::max);
+    let [keyed, held] = [Of::Keys, Of::Bake].map(apart);
+    println!("keyed {:.2} m off, held {:.4} m off", worst(&keyed), worst(&held));
+    assert!(keyed.iter().all(|gap| *gap > 0.4), "the keys have it elsewhere");
+    // As far as few keys of four bones one behind the other let it.
+    assert!(worst(&held) < 0.005, "{}", worst(&held));
+    let open = largest_opening("shoulder");
+    assert!(open < 1e-5, "{open}");
+    // Both walk on: nobody is held back, or bent.
+    for part in ["Hips of Anna", "Hips of Ben", "LeftFoot of Anna", "LeftFoot of Ben", "Head of Ben"] {
+        let [keys, made] = [Of::Keys, Of::Bake].map(|of| shown.placed(of, part));
+        // Once they have come away from the pose that they were put together in.
+        let off = keys.iter().zip(&made).skip(12).map(|(a, b)| (a.position - b.position).length());
+        let off = off.fold(0.0, f64::max);
+        println!("{part} {off:.3} m off its keys");
+        assert!(off < 0.03, "{part}: {off}");
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::{BLUE, CREAM, GREEN, GREY, PURPLE, RED};
 use glam::DVec3;
 use sinew_core::rotation;
 use sinew_core::setup::{
-    Behaviour, Body, Joint, JointKind, Keyable, Preset, Release, Setup, automatic, to_text,
+    Behaviour, Body, Joint, JointFrame, JointKind, Keyable, Preset, Release, Setup, automatic, to_text,
 };
 use sinew_plugin::gltf::{Document, ReadOptions};
 
@@ -206,6 +206,44 @@ pub fn tug_setup() -> String {
     setup.bodies.iter_mut().for_each(|b| b.pins.clear());
     for group in setup.groups.iter_mut().filter(|g| g.name == "Hips of Ben root") {
         group.strength = 0.05.into();
+    }
+    to_text(&setup)
+}
+
+/// How far Ben walks behind Anna, m.
+const BEHIND: f64 = 0.5;
+
+/// Where his palm is in his hand, m.
+pub const PALM: [f64; 3] = [0.0, -0.12, 0.0];
+
+/// Where he puts it on her chest, m.
+pub const SHOULDER: [f64; 3] = [0.0, 0.3, 0.2];
+
+/// Ben walks behind Anna, his arms swinging as hers do.
+pub fn shoulder() -> String {
+    let mut m = Maker::new("Walk");
+    Figure::upright(" of Anna").add(&mut m, "Anna", BLUE, DVec3::X * BEHIND, WALK, frames(3.0));
+    Figure::upright(" of Ben").add(&mut m, "Ben", RED, DVec3::ZERO, WALK, frames(3.0));
+    floor(&mut m, -1.0, 4.6);
+    m.finish()
+}
+
+/// His right hand is on her shoulder.
+pub fn shoulder_setup() -> String {
+    let mut setup = made(&shoulder());
+    let at = |position: [f64; 3]| JointFrame { position, rotation: [0.0, 0.0, 0.0, 1.0] };
+    setup.joints.push(Joint {
+        frames: Some([at(SHOULDER), at(PALM)]),
+        ..Joint::new(JointKind::Universal, ["Chest of Anna", "RightHand of Ben"])
+    });
+    // What an arm does in a walk leaves no room for it.
+    let arm = ["RightUpperArm of Ben", "RightForeArm of Ben"];
+    for joint in setup.joints.iter_mut().filter(|j| arm.contains(&j.between[1].as_str())) {
+        (joint.swing_deg, joint.turn_deg) = (None, None);
+    }
+    // The arm lets itself be led.
+    for group in setup.groups.iter_mut().filter(|g| g.name == "Hips of Ben right arm") {
+        group.strength = 0.02.into();
     }
     to_text(&setup)
 }

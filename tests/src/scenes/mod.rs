@@ -26,6 +26,7 @@ mod stack;
 mod star;
 mod tow;
 
+pub use figures::{PALM, SHOULDER};
 use glam::{DQuat, DVec3};
 use maker::Maker;
 use sinew_core::rotation;
@@ -68,6 +69,7 @@ pub fn all() -> Vec<(&'static str, String)> {
         ("robot_arm", figures::robot_arm()),
         ("stairs", figures::stairs()),
         ("tug", figures::tug()),
+        ("shoulder", figures::shoulder()),
     ]
 }
 
@@ -90,6 +92,7 @@ pub fn setups() -> Vec<(&'static str, String)> {
         ("robot_arm", figures::robot_arm_setup()),
         ("stairs", figures::stairs_setup()),
         ("tug", figures::tug_setup()),
+        ("shoulder", figures::shoulder_setup()),
     ]
 }
 
