@@ -294,6 +294,18 @@ impl Linkages {
         own.solids.iter().zip(&*solids).for_each(|(s, g)| state.solids[*g as usize] = *s);
     }
 
+    /// Moves the bodies of one by pushes on some of them, as its joints let it, and closes these again: places only.
+    pub fn displace(&mut self, k: u32, rig: &Rig, state: &mut State, push: impl Fn(usize) -> Rate) {
+        let Linkage { part, solids, constraints, .. } = &mut self.all[k as usize];
+        let Some((own_rig, own, _)) = part else {
+            constraints.displace(rig, state, push);
+            return;
+        };
+        own.solids.iter_mut().zip(&*solids).for_each(|(s, g)| *s = state.solids[*g as usize]);
+        constraints.displace(own_rig, own, |n| push(solids[n] as usize));
+        own.solids.iter().zip(&*solids).for_each(|(s, g)| state.solids[*g as usize] = *s);
+    }
+
     /// Puts all together where they stand, without any motion.
     pub fn assemble(&mut self, rig: &Rig, state: &mut State) {
         for Linkage { part, solids, constraints, .. } in &mut self.all {

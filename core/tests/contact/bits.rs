@@ -123,7 +123,7 @@ const GOLDEN: [&str; 6] = [
     "ball 2b16e85294b7255f",
     "stack eb4e3968cf440383",
     "heap fea4308d5cc3ff7d",
-    "chain 10993ce899d9400f",
+    "chain fba496a9f1e1badc",
     "squash 30bd07fb2b410136",
     "crowd 7a2602da127ee8cf",
 ];

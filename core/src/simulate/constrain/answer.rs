@@ -36,10 +36,12 @@ pub struct Answer {
     alone: Vec<Rate>,
     rates: Vec<Rate>,
     /// And with both.
-    after: Vec<Rate>,
+    pub(super) after: Vec<Rate>,
     /// Impulses of the joints without contacts, and with them.
     alone_held: Vec<[f64; MOST]>,
     held: Vec<[f64; MOST]>,
+    /// Along so many rows of each.
+    held_rows: Vec<usize>,
     /// They are those of this step.
     pub(super) is_known: bool,
     /// Which ranges are at their end.
@@ -57,10 +59,17 @@ impl Answer {
             after: none,
             alone_held: vec![[0.0; MOST]; joints],
             held: vec![[0.0; MOST]; joints],
+            held_rows: vec![0; joints],
             is_known: false,
             caught: vec![false; joints],
             spent: vec![[0.0; MOST]; joints],
         }
+    }
+
+    /// The impulse along a row of a joint, with contacts; none along rows that it had not when impulses were found.
+    #[inline(always)]
+    pub(super) fn impulse(&self, joint: usize, row: usize) -> f64 {
+        if row < self.held_rows[joint] { self.held[joint][row] + self.spent[joint][row] } else { 0.0 }
     }
 }
 
@@ -183,6 +192,7 @@ impl Constraints {
         self.answer.after.copy_from_slice(&self.answer.rates);
         self.answer.held.copy_from_slice(&self.change);
         self.answer.alone_held.copy_from_slice(&self.change);
+        self.answer.held_rows.iter_mut().zip(&self.rows).for_each(|(held, rows)| *held = rows.count);
     }
 
     /// Catches ranges that bodies are heading beyond, lets go of those that would pull, and keeps actuators to their
@@ -259,27 +269,33 @@ impl Constraints {
 
     /// Finds what impulses on bodies do to all of them.
     pub fn answer(&mut self, impulse: impl Fn(usize) -> Rate) {
-        for i in 0..self.answer.rates.len() {
-            self.forces[i] = (DVec3::ZERO, DVec3::ZERO);
-            yield_to(&mut self.forces[i], &self.mobility[i], impulse(i));
-            let (at, more) = (self.answer.rates[i], self.forces[i]);
-            self.answer.after[i] = (at.0 + more.0, at.1 + more.1);
+        self.respond(impulse);
+        for (after, at) in self.answer.after.iter_mut().zip(&self.answer.rates) {
+            *after = (at.0 + after.0, at.1 + after.1);
+        }
+        for (j, held) in self.answer.held.iter_mut().enumerate() {
+            *held = self.answer.alone_held[j];
+            (0..self.rows[j].count).for_each(|r| held[r] += self.change[j][r]);
+        }
+    }
+
+    /// Finds by how much pushes on bodies move all of them, with the rows and the matrix there are: into `after`.
+    pub(super) fn respond(&mut self, push: impl Fn(usize) -> Rate) {
+        for (i, moved) in self.answer.after.iter_mut().enumerate() {
+            *moved = (DVec3::ZERO, DVec3::ZERO);
+            yield_to(moved, &self.mobility[i], push(i));
         }
         for (j, rows) in self.rows.iter().enumerate() {
             let moving = self.system.structure.ends[j]
-                .map(|end| end.map_or((DVec3::ZERO, DVec3::ZERO), |i| self.forces[i]));
+                .map(|end| end.map_or((DVec3::ZERO, DVec3::ZERO), |i| self.answer.after[i]));
             let rates = rows.rates(&moving);
             (0..rows.count).for_each(|r| self.wanted[j][r] = -rates[r]);
         }
         self.system.solve(&self.wanted, &mut self.change, || true);
         self.forces.fill((DVec3::ZERO, DVec3::ZERO));
         self.system.structure.spread(&self.rows, &self.change, &mut self.forces);
-        for (i, rate) in self.answer.after.iter_mut().enumerate() {
-            yield_to(rate, &self.mobility[i], self.forces[i]);
-        }
-        for (j, held) in self.answer.held.iter_mut().enumerate() {
-            *held = self.answer.alone_held[j];
-            (0..self.rows[j].count).for_each(|r| held[r] += self.change[j][r]);
+        for (i, moved) in self.answer.after.iter_mut().enumerate() {
+            yield_to(moved, &self.mobility[i], self.forces[i]);
         }
     }
 

@@ -56,12 +56,12 @@ const STEEP: f64 = 0.02;
 impl Constraints {
     /// Finds the multipliers; whether all joints are closed.
     #[inline(always)]
-    pub(super) fn close(&mut self, rig: &Rig) -> bool {
+    pub(super) fn close(&mut self, rig: &Rig, h: f64) -> bool {
         self.best.0 = f64::INFINITY;
         self.catch(rig);
         self.place_ends(); // where the movers guess
         self.hold_levers(rig);
-        let mut pulls = self.start_over();
+        let mut pulls = self.start_over(h);
         let (mut last, mut slow, mut changes) = (f64::INFINITY, 0, 0);
         let (mut first, mut anew, mut left) = (f64::INFINITY, 0, rig.solver.rounds);
         // One sweep of pairs leaves most open, and that is no sign of a step too long.
@@ -114,18 +114,20 @@ impl Constraints {
         }
     }
 
-    /// Forgets the forces of the step before, but for those of springs that pull their utmost; whether there are any.
-    fn start_over(&mut self) -> bool {
-        if !self.any_soft {
+    /// Begins with the forces that joints were expected to need where contacts asked for them: free bodies end far from each
+    /// other in a long step, and what is found there says little. Else forgets those of the step before, but for springs that
+    /// pull their utmost. Whether there are any.
+    fn start_over(&mut self, h: f64) -> bool {
+        let known = self.answer.is_known;
+        if !self.any_soft && !known {
             self.multipliers.fill([0.0; MOST]);
             return false;
         }
         for (j, multipliers) in self.multipliers.iter_mut().enumerate() {
             let soft = self.holds[j].is_soft;
-            for (r, multiplier) in multipliers.iter_mut().enumerate() {
-                if !(soft && self.softs[j][r].is_spent()) {
-                    *multiplier = 0.0;
-                }
+            let expected = known && self.holds[j].active;
+            for r in (0..MOST).filter(|r| !(soft && self.softs[j][*r].is_spent())) {
+                multipliers[r] = if expected { self.answer.impulse(j, r) / h } else { 0.0 };
             }
         }
         true

@@ -3,13 +3,13 @@
 // Rows and columns are the mathematics here; iterators would hide them.
 #![allow(clippy::needless_range_loop)]
 
-use super::{CLOSED, Constraints, System};
+use super::{CLOSED, Constraints, Rate, System};
 use crate::assemble::Mobility;
 use crate::joint::Measure;
 use crate::rig::Rig;
 use crate::rotation;
 use crate::setup::Tier;
-use crate::simulate::State;
+use crate::simulate::{SolidState, State};
 use crate::solve::MOST;
 use glam::{DMat3, DVec3};
 
@@ -100,7 +100,7 @@ impl Constraints {
                 return;
             }
             if pass > 0 {
-                self.take_rows(rig, state);
+                self.take_rows(rig, state, false);
             }
             self.correct(rig, state);
         }
@@ -111,14 +111,35 @@ impl Constraints {
     /// its range. Springs stay as they are.
     pub fn close_places(&mut self, rig: &Rig, state: &mut State) {
         self.follow_places(state);
-        for _ in 0..CLOSINGS {
-            self.catch_past(rig, CLOSED * self.link);
+        self.close_again(rig, state, false);
+    }
+
+    /// Pushes bodies elsewhere, without velocities, as their joints let them and springs hold against it, with the matrix
+    /// that settled the rates; closes again what that opened.
+    pub fn displace(&mut self, rig: &Rig, state: &mut State, push: impl Fn(usize) -> Rate) {
+        self.respond(push);
+        for (i, s) in state.solids.iter_mut().enumerate() {
+            if self.jointed[i] && !s.fixed() {
+                give_way(s, self.answer.after[i]);
+            }
+        }
+        self.follow_places(state);
+        self.close_again(rig, state, true);
+    }
+
+    /// Closes joints without velocities, or with `springs` as these let them: then with the matrix there is at first, which
+    /// is of places near by.
+    fn close_again(&mut self, rig: &Rig, state: &mut State, springs: bool) {
+        for closing in 0..CLOSINGS {
+            let caught = self.catch_past(rig, CLOSED * self.link);
             self.residuals(rig);
             let (opening, angle) = self.firmly_open(rig);
             if opening <= CLOSED * self.link && angle <= CLOSED {
                 return;
             }
-            self.take_rows(rig, state);
+            if closing > 0 || caught || !springs {
+                self.take_rows(rig, state, springs);
+            }
             self.correct(rig, state);
         }
         self.residuals(rig);
@@ -146,11 +167,11 @@ impl Constraints {
         self.shift(state);
     }
 
-    /// Rows and matrix where the bodies are now, without springs.
-    fn take_rows(&mut self, rig: &Rig, state: &State) {
+    /// Rows and matrix where the bodies are now; with `springs`, which give way as they did, or without.
+    fn take_rows(&mut self, rig: &Rig, state: &State, springs: bool) {
         for (j, joint) in rig.joints.iter().enumerate() {
             let hold = &self.holds[j];
-            match hold.active && !hold.is_soft {
+            match hold.active && (springs || !hold.is_soft) {
                 true => self.rows[j].set(joint, &hold.end[0], &hold.end[1], &hold.to, Measure::Products),
                 false => self.rows[j].clear(),
             }
@@ -159,7 +180,9 @@ impl Constraints {
             let b = &self.bodies[i];
             self.mobility[i] = Mobility::of(b.per_mass, s.orientation, b.per_inertia);
         }
-        self.system.harden();
+        if !springs {
+            self.system.harden();
+        }
         self.system.prepare(&self.rows, &self.mobility);
     }
 
@@ -170,11 +193,7 @@ impl Constraints {
         for (i, s) in state.solids.iter_mut().enumerate() {
             if self.jointed[i] && !s.fixed() {
                 let (push, twist) = self.forces[i];
-                let (moved, turned) = (push * self.mobility[i].shift, self.mobility[i].turn * twist);
-                // A turn that is cut takes its share of the displacement with it.
-                let share = (LARGEST_TURN_RAD / turned.length()).min(1.0);
-                s.position += moved * share;
-                s.orientation = (rotation::exp(turned * share) * s.orientation).normalize();
+                give_way(s, (push * self.mobility[i].shift, self.mobility[i].turn * twist));
             }
         }
         self.follow_places(state);
@@ -193,4 +212,11 @@ impl Constraints {
             }
         }
     }
+}
+
+/// Shifts and turns a body. A turn that is cut takes its share of the shift with it.
+fn give_way(s: &mut SolidState, (moved, turned): Rate) {
+    let share = (LARGEST_TURN_RAD / turned.length()).min(1.0);
+    s.position += moved * share;
+    s.orientation = (rotation::exp(turned * share) * s.orientation).normalize();
 }

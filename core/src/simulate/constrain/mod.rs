@@ -332,7 +332,7 @@ impl Constraints {
         if c.answer.is_known {
             c.guess(rig, h);
         }
-        let mut closed = c.close(rig);
+        let mut closed = c.close(rig, h);
         c.cut_short = !closed && rig.solver.limited && c.is_near();
         if c.cut_short {
             c.leave_open(rig);

@@ -6,19 +6,12 @@
 use super::Touch;
 use super::body::Body;
 use crate::contact::{Face, Point};
-use crate::rig::Rig;
 use crate::scene::Placement;
-use crate::simulate::State;
-use crate::simulate::cluster::Cluster;
-use crate::simulate::linkage::Linkages;
 use crate::simulate::state::Cause;
 use glam::{DMat3, DQuat, DVec3};
 
 /// Overlaps up to this share of the smaller thing stay: nothing sees them, and correcting them for ever would shiver.
 const ALLOWED: f64 = 2e-5;
-
-/// The same of bodies with joints, which moving them opens again.
-const ALLOWED_JOINTED: f64 = 1e-4;
 
 /// Sweeps end when nothing overlapped by more than this share.
 const ENOUGH: f64 = 1e-4;
@@ -35,20 +28,17 @@ const TOO_DEEP: f64 = 0.02;
 
 const MOST_SWEEPS: usize = 40;
 
-/// Rounds of pushing bodies with joints out and closing these again.
-const MOST_ROUNDS: usize = 4;
-
 /// A body, as far as pushing needs it: crowds are gone over again and again.
 #[derive(Clone, Copy, Debug)]
-struct Pushed {
+pub(super) struct Pushed {
     /// Its number among all.
-    body: u32,
+    pub body: u32,
     /// In which sweep it was pushed last, counted from one.
     stirred: u32,
-    end: Placement,
-    axes: DMat3,
-    light: f64,
-    lithe: DMat3,
+    pub end: Placement,
+    pub axes: DMat3,
+    pub light: f64,
+    pub lithe: DMat3,
 }
 
 impl Pushed {
@@ -90,12 +80,12 @@ impl Pushed {
 
 /// A contact, the same.
 #[derive(Clone, Copy, Debug)]
-struct Pair {
-    bodies: [u32; 2],
-    points: (u32, u32),
-    face: Face,
-    softness: f64,
-    size: f64,
+pub(super) struct Pair {
+    pub bodies: [u32; 2],
+    pub points: (u32, u32),
+    pub face: Face,
+    pub softness: f64,
+    pub size: f64,
 }
 
 /// A point of a crowd that overlaps, or nearly so, with a normal and levers that stay as they are: how deep it is goes with
@@ -126,9 +116,9 @@ struct Shift {
 /// Scratch for pushing out.
 #[derive(Clone, Debug, Default)]
 pub struct Apart {
-    bodies: Vec<Pushed>,
-    pairs: Vec<Pair>,
-    points: Vec<Point>,
+    pub(super) bodies: Vec<Pushed>,
+    pub(super) pairs: Vec<Pair>,
+    pub(super) points: Vec<Point>,
     wedges: Vec<Wedge>,
     shifts: Vec<Shift>,
 }
@@ -160,7 +150,7 @@ impl Touch {
             if deepest.0 < if crowd { SOME } else { ENOUGH } {
                 break;
             }
-            deepest = self.push_once(false, sweep as u32);
+            deepest = self.push_once(sweep as u32);
         }
         for pushed in self.apart.bodies.iter().filter(|p| p.stirred > 0) {
             self.bodies[pushed.body as usize].end = pushed.end;
@@ -168,64 +158,44 @@ impl Touch {
         too_deep(deepest)
     }
 
-    /// Moves bodies with joints, which these have put together, out of what they touch, and has the joints closed again,
-    /// until hardly anything overlaps.
-    pub(super) fn push_jointed(
-        &mut self,
-        rig: &Rig,
-        state: &mut State,
-        linkages: &mut Linkages,
-        cluster: &Cluster<'_>,
-    ) -> Result<(), Cause> {
-        let mut deepest = (0.0, 0);
-        for _ in 0..MOST_ROUNDS {
-            for &i in cluster.solids {
-                self.bodies[i as usize].end = state.solids[i as usize].placement();
-            }
-            self.take_pairs(true);
-            if self.apart.pairs.is_empty() {
-                return Ok(());
-            }
-            deepest = self.push_once(true, 0);
-            if deepest.0 == 0.0 {
-                break;
-            }
-            for pushed in self.apart.bodies.iter().filter(|p| p.stirred > 0) {
-                let s = &mut state.solids[pushed.body as usize];
-                (s.position, s.orientation) = (pushed.end.position, pushed.end.rotation);
-            }
-            cluster.linkages.iter().for_each(|k| linkages.close_places(*k, rig, state));
-        }
-        too_deep(deepest)
-    }
-
     /// Takes up the contacts of bodies with joints, or all others. What touches a body with joints waits until these are
     /// closed: then both give way.
-    fn take_pairs(&mut self, jointed: bool) {
+    pub(super) fn take_pairs(&mut self, jointed: bool) {
         let Apart { bodies, pairs, points, .. } = &mut self.apart;
         bodies.clear();
         pairs.clear();
         points.clear();
+        let mut number = |b: u32| {
+            let local = &mut self.local[b as usize];
+            if *local == u32::MAX {
+                *local = bodies.len() as u32;
+                bodies.push(Pushed::new(b, &self.bodies[b as usize]));
+            }
+            *local
+        };
         for c in &self.contacts {
             if jointed != c.bodies.iter().any(|b| self.bodies[*b as usize].jointed) {
                 continue;
             }
             let first = points.len() as u32;
             points.extend(c.spots(&self.points).iter().filter(|s| s.press.is_none()).map(|s| s.at));
-            let ends = c.bodies.map(|b| {
-                let local = &mut self.local[b as usize];
-                if *local == u32::MAX {
-                    *local = bodies.len() as u32;
-                    bodies.push(Pushed::new(b, &self.bodies[b as usize]));
-                }
-                *local
-            });
             pairs.push(Pair {
-                bodies: ends,
+                bodies: c.bodies.map(&mut number),
                 points: (first, points.len() as u32),
                 face: c.face,
                 softness: c.softness,
                 size: c.size,
+            });
+        }
+        for (of, manifold, size) in self.ease.seen.iter().filter(|_| jointed) {
+            let first = points.len() as u32;
+            points.extend_from_slice(manifold.points());
+            pairs.push(Pair {
+                bodies: of.map(&mut number),
+                points: (first, points.len() as u32),
+                face: manifold.face(),
+                softness: 0.0,
+                size: *size,
             });
         }
         bodies.iter().for_each(|b| self.local[b.body as usize] = u32::MAX);
@@ -313,9 +283,8 @@ impl Touch {
     /// Visits every contact once; the deepest overlap there was, as a share of the smaller thing, and a body in it.
     ///
     /// Only what the sweep before moved can overlap more than then.
-    fn push_once(&mut self, jointed: bool, sweep: u32) -> (f64, u32) {
+    fn push_once(&mut self, sweep: u32) -> (f64, u32) {
         let Apart { bodies, pairs, points, .. } = &mut self.apart;
-        let allowed = if jointed { ALLOWED_JOINTED } else { ALLOWED };
         let mut deepest = (0.0_f64, 0);
         for pair in pairs.iter() {
             let [i, j] = pair.bodies.map(|b| b as usize);
@@ -326,7 +295,7 @@ impl Touch {
                 let (a, b) = (&bodies[i], &bodies[j]);
                 let met = pair.face.meet_turned(point, (a.end.position, &a.axes), (b.end.position, &b.axes));
                 let over = -met.gap - pair.softness;
-                if over <= allowed * pair.size {
+                if over <= ALLOWED * pair.size {
                     continue;
                 }
                 let n = met.normal;
@@ -340,7 +309,7 @@ impl Touch {
                     deepest = (over / pair.size, if first < self.carriers.solids { first } else { second });
                 }
                 let push = n * ((over - 0.5 * ALLOWED * pair.size) / all);
-                if !jointed && a.turns() && b.turns() {
+                if a.turns() && b.turns() {
                     let spare = spare(&self.bodies, [first, second], push);
                     self.spares[first as usize] += spare;
                     self.spares[second as usize] += spare;
@@ -365,6 +334,6 @@ fn spare(bodies: &[Body], pair: [u32; 2], push: DVec3) -> DVec3 {
     (b - a).cross(push) * 0.5
 }
 
-fn too_deep((deepest, body): (f64, u32)) -> Result<(), Cause> {
+pub(super) fn too_deep((deepest, body): (f64, u32)) -> Result<(), Cause> {
     if deepest < TOO_DEEP { Ok(()) } else { Err(Cause::Overlap(body)) }
 }

@@ -383,7 +383,7 @@ const MANY: usize = 1000;
 const FEW: usize = 32;
 
 /// A manifold in the axes of the bodies instead of the shapes.
-fn in_bodies(manifold: &Manifold, of: [&Collider; 2]) -> Manifold {
+pub(super) fn in_bodies(manifold: &Manifold, of: [&Collider; 2]) -> Manifold {
     let places = of.map(|c| c.place);
     let normal = match manifold.facing {
         Facing::First => places[0].rotation * manifold.normal,

@@ -105,7 +105,13 @@ impl Coupling {
 
     /// Whether a body of the island has joints that it answers for.
     pub fn has(&self, local: u32) -> bool {
-        self.links[local as usize].count > 0
+        self.link(local).count > 0
+    }
+
+    /// A body's place; of none if nothing answers.
+    #[inline(always)]
+    fn link(&self, local: u32) -> Link {
+        self.links.get(local as usize).copied().unwrap_or_default()
     }
 
     #[inline(always)]
@@ -115,14 +121,14 @@ impl Coupling {
 
     /// What pushes on two bodies do to these.
     #[inline(always)]
-    fn push_two(
+    pub fn push_two(
         &self,
         bodies: [u32; 2],
         moved: &[Moved],
         pushes: [(DVec3, DVec3); 2],
         twists: [&mut Twist; 2],
     ) {
-        let [a, b] = bodies.map(|i| self.links[i as usize]);
+        let [a, b] = bodies.map(|i| self.link(i));
         let [x, y] = twists;
         for (own, number, push, to) in
             [(a, bodies[0], pushes[0], &mut *x), (b, bodies[1], pushes[1], &mut *y)]
@@ -143,8 +149,8 @@ impl Coupling {
 
     /// What pushes on two bodies do to the others.
     #[inline(always)]
-    fn push_others(&self, bodies: [u32; 2], moved: &mut [Moved], pushes: [(DVec3, DVec3); 2]) {
-        for (own, push) in bodies.map(|i| self.links[i as usize]).into_iter().zip(pushes) {
+    pub fn push_others(&self, bodies: [u32; 2], moved: &mut [Moved], pushes: [(DVec3, DVec3); 2]) {
+        for (own, push) in bodies.map(|i| self.link(i)).into_iter().zip(pushes) {
             let push = six(push.0, push.1);
             let others = &self.members[own.first as usize..(own.first + own.count) as usize];
             for (at, &other) in others.iter().enumerate() {

@@ -9,6 +9,7 @@ mod body;
 mod contact;
 mod crowd;
 mod detect;
+mod ease;
 mod lanes;
 mod linked;
 mod rest;
@@ -32,6 +33,7 @@ use apart::Apart;
 use body::Body;
 use contact::Contact;
 use crowd::Crowd;
+use ease::Ease;
 use glam::DVec3;
 use linked::Coupling;
 use row::{Course, Gained, Group, Moved, Row};
@@ -135,6 +137,7 @@ pub struct Touch {
     local: Vec<u32>,
     members: Vec<u32>,
     apart: Apart,
+    ease: Ease,
     /// How deep each contact of a crowd lies, and which it is.
     depths: Vec<(u32, u32)>,
     /// Of each island, whether it moves.
@@ -230,6 +233,7 @@ impl Touch {
             local: vec![u32::MAX; bodies],
             members: Vec::with_capacity(bodies),
             apart: Apart::with_room(bodies, some),
+            ease: Ease::with_room(bodies, some),
             depths: Vec::with_capacity(some),
             awake: vec![true; solids],
             blows: vec![f64::NAN; bodies],
