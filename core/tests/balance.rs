@@ -6,7 +6,9 @@ use sinew_core::curve::{Curve, Kind, Segments};
 use sinew_core::rig::{Rig, compile};
 use sinew_core::rotation;
 use sinew_core::scene::{Channel, Channels, Clip, Local, Node, Property, Scene};
-use sinew_core::setup::{Body, Group, Joint, JointKind, Limit, Parts, Pin, Preset, Setup, Space};
+use sinew_core::setup::{
+    Behaviour, Between, Body, Group, Joint, JointKind, Keyable, Keys, Limit, Parts, Pin, Preset, Setup, Space,
+};
 use sinew_core::simulate::run;
 
 /// Links of a metre and a kilogram along x, keyed to stay; the first in the world, each other against the one before.
@@ -154,4 +156,71 @@ fn a_helping_hand_carries_what_its_muscles_do_not() {
     let [alone, half, helped] = [0.0, 0.5, 1.0].map(fallen);
     println!("falls by {alone:.3} m alone, {half:.3} with half a hand, {helped:.5} with one");
     assert!(alone > 0.3 && helped.abs() < 0.01 && half < alone, "{alone} {half} {helped}");
+}
+
+/// An arm of one link on a root that is held, and a weight at its hand until it is let go at 2 s: how far the arm is off its
+/// keys at every frame, degrees, downwards.
+fn laden(kg: f64) -> Vec<f64> {
+    let mut scene = Scene { frames_per_second: 24.0, ..Scene::default() };
+    let mut clip = Clip { name: "Keys".into(), channels: Vec::new() };
+    let mut setup = Setup::default();
+    setup.world.collisions = false;
+    setup.world.steps_per_second = Some(240.0);
+    setup.bake.frames = Some([0.0, 96.0]);
+    for (i, name) in ["Trunk", "Arm", "Load"].into_iter().enumerate() {
+        let local = Local::Channels(Channels { translation: DVec3::X * i as f64, ..Channels::default() });
+        let parent = (i == 1).then_some(0);
+        scene.nodes.push(Node { name: name.into(), parent, local, ..Node::default() });
+        let mut body = Body::new(name);
+        (body.mass, body.inertia) = (Some(1.0), Some([0.1; 3]));
+        if i < 2 {
+            let still = vec![0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0];
+            let curve = Curve::new(Kind::Rotation, 4, vec![0.0, 4.0], still, Segments::Linear).unwrap();
+            clip.channels.push(Channel { node: i, property: Property::Rotation, curve });
+            (body.actuator.max_force, body.actuator.max_torque) =
+                (Some(Limit::Unlimited), Some(Limit::Unlimited));
+        }
+        match i {
+            0 => body.actuator.carries = Some(1000.0),
+            1 => {
+                (body.guide.space, body.guide.follow) = (Space::Parent, Parts::Orientation);
+                body.center = Some([0.5, 0.0, 0.0]);
+                body.actuator.carries = Some(4.0);
+                setup.joints.push(Joint::new(JointKind::Universal, ["Trunk", "Arm"]));
+            }
+            _ => {
+                (body.mass, body.behaviour) = (Some(kg), Behaviour::Free);
+                let mut grip = Joint::new(JointKind::Universal, ["Arm", "Load"]);
+                let keys = vec![[0.0, 1.0], [2.0, 0.0]];
+                grip.on = Some(Keyable::Keys(Keys { keys, between: Between::Step }));
+                setup.joints.push(grip);
+            }
+        }
+        setup.bodies.push(body);
+    }
+    scene.clips.push(clip);
+    let rig = compile(&scene, &setup, scene.clips.first()).unwrap().rig;
+    let arm = rig.solids.iter().position(|s| s.label.contains("Arm")).unwrap();
+    let (motion, _) = run(&rig, |_, _| true);
+    motion
+        .solid(arm)
+        .map(|s| -rotation::log(s.node.rotation * s.keys.rotation.conjugate()).z.to_degrees())
+        .collect()
+}
+
+/// A load that lasts is learnt, as long as it does not pull the arm far off; and one that is gone is forgotten at once.
+#[test]
+fn a_load_is_learnt_while_it_lasts_and_forgotten_when_it_is_gone() {
+    for kg in [0.5, 3.0, 20.0] {
+        let off = laden(kg);
+        let most =
+            |from: usize, to: usize, way: f64| off[from..to].iter().fold(0.0_f64, |m, o| m.max(o * way));
+        let (sags, holds, past) = (most(0, 48, 1.0), most(46, 48, 1.0), most(48, 96, -1.0));
+        let left = most(48 + 18, 96, 1.0).max(most(48 + 18, 96, -1.0));
+        println!(
+            "{kg} kg: sags by {sags:.2} degrees, {holds:.2} after 2 s; {past:.2} past, {left:.3} left 0.75 s after"
+        );
+        assert!(kg > 1.0 || holds < 0.2 * sags, "{kg} kg: {holds} of {sags} degrees");
+        assert!(past < sags && left < 1.0, "{kg} kg: {past} past, {left} left of {sags} degrees");
+    }
 }

@@ -9,7 +9,7 @@
 //! the gyroscopic term with a minus; its own integrator needs the plus for the body to come straight round.
 //!
 //! Observed external action (eq. 7-10): what changed the momentum beyond the actuator's own doing, filtered with
-//! `1 - exp(-g h)`, is held against it. Order: main force, add the correction, then truncate.
+//! `1 - exp(-g h)`, is held against it. Muscles learn it from their own pull ([`Lesson`]). Order: main force, add the correction, then truncate.
 //!
 //! Each step is the exact solution for its step (see [`crate::dynamics::response`]); the limit holds for the mean
 //! force over the step, so that a stiff actuator near its target is not cut by the first instant of a step that it
@@ -28,6 +28,10 @@ pub struct Memory {
     pub action: DVec3,
     /// Filtered correction.
     pub correction: DVec3,
+    /// What a muscle has learnt of it from its own pull.
+    pub learnt: DVec3,
+    /// What a muscle pulled towards its target in the step before the last.
+    pub pulled: DVec3,
     /// What it is known to hold up, of which the correction has its share.
     pub weight: DVec3,
     /// What the keys' accelerations need of it in this step, as far as it anticipates them.
@@ -91,14 +95,55 @@ impl Memory {
     }
 
     /// The same for a muscle, which feels its neighbours' pulls through its joints: answering to these would have them
-    /// swing each other up. It goes by what it pulls itself, as if at rest.
+    /// swing each other up. It goes by what it pulls itself, as if at rest, and only by what lasts: see [`Lesson`].
+    /// `off` tells how far off its target a pull has it, in radians or its body's radii.
     #[inline]
-    pub fn observe_own(&mut self, momentum: DVec3, share: f64, h: f64) {
-        if self.step_before > 0.0 {
-            self.correction += (self.action - self.ahead - self.correction) * share;
+    pub fn observe_own(&mut self, momentum: DVec3, lesson: Lesson, off: impl Fn(DVec3) -> f64, h: f64) {
+        if self.step_before > 0.0 && lesson.share > 0.0 {
+            let pull = self.action - self.ahead - self.correction;
+            let forgotten =
+                if pull.dot(self.learnt) < 0.0 { self.learnt * lesson.forgets } else { DVec3::ZERO };
+            let change = (pull - self.pulled).length() / self.step_before;
+            let learnt = pull * lesson.takes(off(pull), change / pull.length()) - forgotten;
+            (self.learnt, self.correction) = (self.learnt + learnt, self.correction + learnt);
+            self.pulled = pull;
         }
         self.momentum_before = momentum;
         self.step_before = h;
+    }
+}
+
+/// A muscle this far off its target, in radians or its body's radii, is not pulled by a load but has something in its way.
+const FAR: f64 = 0.3;
+
+/// A pull that changes by more than this share of itself in the time of the filter is no load either: a load's shrinks at the
+/// filter's own pace as it is learnt.
+const CHANGES: f64 = 0.6;
+
+/// How a muscle learns in one step what it has to hold against.
+///
+/// Its pull towards the target, summed up, becomes its correction, as eq. 9 has it at rest. What is held off its target by an
+/// obstacle would sum up all its strength, and swing far past when the obstacle is gone (windup). So it learns the less
+/// the farther it is off and the faster its pull changes; and once it is past its target, pulling against what it has
+/// learnt, that is forgotten as quickly as the actuator answers (a resetting integrator: Clegg 1958).
+#[derive(Clone, Copy, Debug)]
+pub struct Lesson {
+    /// Compensation, 1/s.
+    pub per_s: f64,
+    /// The share of what lasts that is learnt in the step.
+    pub share: f64,
+    /// The share of what turned out wrong that is forgotten.
+    pub forgets: f64,
+}
+
+impl Lesson {
+    /// The share of a pull that is learnt, `off` its target and changing by so much of itself per second.
+    #[inline]
+    fn takes(self, off: f64, changes_per_s: f64) -> f64 {
+        let (far, quick) = (off / FAR, changes_per_s / (CHANGES * self.per_s));
+        let takes = self.share / ((1.0 + far * far) * (1.0 + quick * quick));
+        // Without a pull there is nothing to divide by, nor to learn.
+        if takes.is_nan() { 0.0 } else { takes }
     }
 }
 
@@ -121,6 +166,7 @@ pub struct Kept {
     /// Response of the orientation.
     pub rotation: Cached,
     filter: (f64, f64, f64),
+    forgets: (f64, f64, f64),
 }
 
 impl Kept {
@@ -131,6 +177,16 @@ impl Kept {
             self.filter = (compensation, h, 1.0 - libm::exp(-compensation * h));
         }
         self.filter.2
+    }
+
+    /// What a muscle learns from in one step.
+    #[inline]
+    pub fn lesson(&mut self, drive: &Drive, h: f64) -> Lesson {
+        if (self.forgets.0, self.forgets.1) != (drive.stiffness, h) {
+            self.forgets = (drive.stiffness, h, 1.0 - libm::exp(-drive.stiffness.sqrt() * h));
+        }
+        let share = self.share(drive.compensation, h);
+        Lesson { per_s: drive.compensation, share, forgets: self.forgets.2 }
     }
 }
 

@@ -13,6 +13,8 @@ pub struct Chain {
     pub name: String,
     /// Whether it only hangs and follows: tails, ears, hair, straps.
     pub loose: bool,
+    /// Whether it is an arm that nothing stands on: it swings with what the body does.
+    pub hangs: bool,
     /// Other chains that it comes close to in the clip, itself among them: they do not touch.
     pub near: Vec<String>,
 }
@@ -68,10 +70,15 @@ pub(super) fn find(scene: &Scene, survey: &Survey, figure: &mut Character) {
             None => name,
         };
         let chain = *known.entry(name.clone()).or_insert_with(|| {
-            figure.chains.push(Chain { name, loose, near: Vec::new() });
+            figure.chains.push(Chain { name, loose, hangs: false, near: Vec::new() });
             figure.chains.len() - 1
         });
         figure.limbs[i].chain = chain;
+    }
+    for (c, chain) in figure.chains.iter_mut().enumerate() {
+        let mut own = figure.limbs.iter().zip(&names).filter(|(l, _)| l.chain == c);
+        let stands = own.clone().any(|(l, _)| l.form.hull.is_some());
+        chain.hangs = !stands && own.any(|(_, name)| name.part() == Some(Part::Arm));
     }
     find_near(survey, figure);
 }

@@ -45,6 +45,7 @@ pub fn choose_clip<'a>(
     let remedy = match (nearest(name, names.iter().copied()), scene.clips.len()) {
         (Some(n), _) => format!("did you mean \"{n}\"?"),
         (None, 0) => "the scene has none".into(),
+        (None, 1) if names.is_empty() => "its only clip has no name; leave this out, or write #0".into(),
         (None, n) if names.is_empty() => format!("its {n} clips have no names; write #0 to #{}", n - 1),
         (None, _) => format!("it has {}", names.join(", ")),
     };

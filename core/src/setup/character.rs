@@ -1,7 +1,7 @@
 //! A skeleton's bodies and joints, as a set-up says them.
 
 use super::{Body, Group, Joint, JointFrame, JointKind, Limit, Part, Parts, Pin, Setup, Shape, Space};
-use crate::character::{Character, Form, Limb};
+use crate::character::{Chain, Character, Form, Limb};
 use crate::rotation;
 use crate::scene::{Placement, Pose, Scene};
 use crate::shape::Kind;
@@ -13,6 +13,9 @@ const DENSITY: f64 = 1000.0;
 
 /// Bones are softer than props, so that a blow is seen. They need no more to keep up with their keys, which they know.
 const FIRM: f64 = 0.6;
+
+/// Arms that hang carry nobody, and are softer still: what hits the body is seen in them first.
+const HANGS: f64 = 0.3;
 
 /// What a figure does on purpose it sees coming.
 const KNOWS: f64 = 0.9;
@@ -36,7 +39,7 @@ pub(super) fn add(
     let reference = |limb: &Limb| scene.reference(names, limb.node);
     let per_volume = DENSITY * setup.world.metres_per_unit.powi(3);
     for chain in &figure.chains {
-        setup.groups.push(Group::new(chain.name.clone(), if chain.loose { LOOSE } else { FIRM }));
+        setup.groups.push(Group::new(chain.name.clone(), firmness(chain)));
     }
     let roots = roots(figure);
     setup.groups.extend(roots.iter().map(|name| Group::new(name.clone(), 1.0)));
@@ -58,7 +61,7 @@ pub(super) fn add(
             body.actuator.keep_up = Some(1.0.into());
             body.actuator.anticipation = Some(KNOWS.into());
         }
-        let strength = if chain.loose { LOOSE } else { FIRM };
+        let strength = firmness(chain);
         let carries = limb.carries.max(stands_on(limb, figure, setup.world.metres_per_unit, strength));
         body.actuator.carries = Some(rounded(carries, 3)).filter(|c| *c > 1.0);
         let preset = super::Preset::default().values();
@@ -93,6 +96,15 @@ pub(super) fn add(
             joint.turn_deg = Some(super::Direction { limits: Some(limits), ..super::Direction::default() });
         }
         setup.joints.push(joint);
+    }
+}
+
+/// How strong the muscles of a chain are.
+fn firmness(chain: &Chain) -> f64 {
+    match (chain.loose, chain.hangs) {
+        (true, _) => LOOSE,
+        (false, true) => HANGS,
+        (false, false) => FIRM,
     }
 }
 

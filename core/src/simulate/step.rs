@@ -264,9 +264,14 @@ fn step_solid(rig: &Rig, state: &mut State, lane: &mut Lane, i: usize, times: Ti
     if times.h > 0.0 && !before.held {
         let cached = &mut lane.responses[i];
         let share = cached.share(drive.compensation, times.h);
+        let lesson = cached.lesson(&drive, times.h);
+        let (stiffness, radius) = (drive.stiffness, solid.radius);
         if solid.simulate.position() {
             match muscle {
-                true => after.force.observe_own(before.velocity * solid.mass, share, times.h),
+                true => {
+                    let off = |pull: DVec3| pull.length() / (stiffness * solid.mass * radius);
+                    after.force.observe_own(before.velocity * solid.mass, lesson, off, times.h);
+                }
                 false => after.force.observe(before.velocity * solid.mass, share, times.h),
             }
             let Surroundings { acceleration, drag, wind, .. } = surroundings;
@@ -289,7 +294,11 @@ fn step_solid(rig: &Rig, state: &mut State, lane: &mut Lane, i: usize, times: Ti
         }
         if solid.simulate.orientation() {
             match muscle {
-                true => after.torque.observe_own(before.momentum, share, times.h),
+                true => {
+                    let turn = |pull| top::angular_velocity(before.orientation, pull, solid.per_inertia);
+                    let off = |pull: DVec3| turn(pull).length() / stiffness;
+                    after.torque.observe_own(before.momentum, lesson, off, times.h);
+                }
                 false => after.torque.observe(before.momentum, share, times.h),
             }
             yields.coasts = rotation_pull.is_none() && surroundings.spin_drag == 0.0;
