@@ -114,8 +114,17 @@ impl Carriers {
     }
 }
 
+/// The box around a collider whose body is there.
+#[inline]
+pub fn around(collider: &Collider, at: &Placement) -> Bounds {
+    match collider.place == Placement::IDENTITY {
+        true => bounds(&collider.geometry, at),
+        false => bounds(&collider.geometry, &at.then(&collider.place)),
+    }
+}
+
 /// The box around a shape.
-pub fn bounds(geometry: &Geometry, at: &Placement) -> Bounds {
+fn bounds(geometry: &Geometry, at: &Placement) -> Bounds {
     match geometry {
         Geometry::Ball(ball) => Bounds { low: at.position - ball.radius, high: at.position + ball.radius },
         Geometry::Box(cuboid) => {

@@ -5,7 +5,7 @@
 //! Where things will be in a step is guessed from how they move. A cluster whose members went beyond that is looked at
 //! afterwards: if it came near another, the two are one, and that one takes the step again.
 
-use super::carriers::{Carriers, bounds};
+use super::carriers::{Carriers, around};
 use super::islands::Islands;
 use super::linkage::Linkages;
 use super::{State, Touched};
@@ -29,6 +29,8 @@ pub struct Cluster<'a> {
     pub pairs: &'a [(u32, u32)],
     /// Where each collider is thought to be.
     pub guesses: &'a [Bounds],
+    /// There is no other.
+    pub alone: bool,
 }
 
 /// The clusters of a step.
@@ -180,6 +182,7 @@ impl Clusters {
             linkages: self.linkages.of(cluster),
             pairs: self.pairs.of(cluster),
             guesses: &self.guesses,
+            alone: self.count() == 1,
         }
     }
 
@@ -255,11 +258,10 @@ impl Clusters {
         let gravity = rig.world.gravity.length() * rig.world.gravity_scale.at(state.time).abs();
         for (c, collider) in rig.colliders.all.iter().enumerate() {
             let body = carriers.body_of[c] as usize;
-            let around = |at: &crate::scene::Placement| bounds(&collider.geometry, &at.then(&collider.place));
             let near = 0.5 * NEAR * collider.size;
             self.guesses.push(if let Some(s) = state.solids.get(body) {
                 let solid = &rig.solids[body];
-                let now = around(&s.placement());
+                let now = around(collider, &s.placement());
                 let way = s.velocity * h;
                 let swept =
                     Bounds { low: now.low + way.min(DVec3::ZERO), high: now.high + way.max(DVec3::ZERO) };
@@ -275,11 +277,10 @@ impl Clusters {
                 swept.loosened(near + turn + change + gravity * h * h)
             } else if let Some(&path) = carriers.keyed.get(body - state.solids.len()) {
                 let path = &rig.paths[path];
-                let both =
-                    around(&path.placement(state.time)).with(&around(&path.placement(state.time + dt)));
-                both.loosened(near)
+                let at = |time: f64| around(collider, &path.placement(time));
+                at(state.time).with(&at(state.time + dt)).loosened(near)
             } else {
-                around(&crate::scene::Placement::IDENTITY).loosened(near)
+                around(collider, &crate::scene::Placement::IDENTITY).loosened(near)
             });
         }
     }

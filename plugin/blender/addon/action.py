@@ -7,7 +7,7 @@ HAS_SLOTS = bpy.app.version >= (4, 4, 0)
 #: Before, setting them in bulk did nothing, and said nothing.
 SETS_HANDLE_TYPES = bpy.app.version >= (4, 0, 0)
 
-#: Numbers of Blender's enums, for bulk writing.
+#: Numbers of Blender's enums, for bulk writing: in bytes, as Blender keeps them, they are copied as they are.
 LINEAR = 1
 FREE, ALIGNED = 0, 3
 
@@ -120,7 +120,7 @@ def write(channels, path, index, frames, values, arriving=None, leaving=None, gr
     straight = arriving is None
     if straight:
         # New ones are curved.
-        points.foreach_set("interpolation", np.full(count, LINEAR, dtype=np.int32))
+        points.foreach_set("interpolation", np.full(count, LINEAR, dtype=np.int8))
     else:
         _handles(points, co.astype(float), arriving, leaving)
     # Finds handles for straight keys, too, for whoever bends them later.

@@ -271,8 +271,10 @@ class Capture:
         parts = (t, matrix.continuous(q), s)
         largest = [np.abs(part).max(axis=(1, 2)) for part in parts]
         stays = [np.ptp(p, axis=1).max(axis=1) <= STILL * np.maximum(1.0, m) for p, m in zip(parts, largest)]
+        # One frame stands for all of what stands still.
+        parts = [np.broadcast_to(part, (len(nodes), len(self.frames), part.shape[2])) for part in parts]
         for k, node in enumerate(nodes):
-            node.local = [np.broadcast_to(part[k], (len(self.frames), part.shape[2])) for part in parts]
+            node.local = [part[k] for part in parts]
             node.stays = tuple(bool(part[k]) for part in stays)
             node.moves = not all(node.stays)
         return {node for node, worst in zip(nodes, shear.max(axis=(1, 2))) if worst > matrix.SHEAR_MAX}
@@ -393,10 +395,11 @@ def go_to(scene, frame, subframe=0.0):
 
 def _evened(scale):
     """A scale without the last digits of single precision: what is the same along all axes is simpler to follow."""
-    mean = float(np.mean(scale))
-    if np.abs(scale - mean).max() > STILL * abs(mean):
+    x, y, z = scale.tolist()
+    mean = (x + y + z) / 3.0
+    if max(abs(x - mean), abs(y - mean), abs(z - mean)) > STILL * abs(mean):
         return scale
-    return np.full(3, 1.0 if abs(mean - 1.0) <= STILL else mean)
+    return (1.0 if abs(mean - 1.0) <= STILL else mean,) * 3
 
 
 def _relative(node, frames):

@@ -49,7 +49,6 @@ def _between(capture, found):
 def _joint(capture, name, found, warnings):
     node = capture.by_source[(name, None)]
     joint = {"name": name, "between": _between(capture, found), "at": capture.reference(node)}
-    axes = node.world[0][:3, :3] / np.linalg.norm(node.world[0][:3, :3], axis=0)
     if found.type.startswith("GENERIC"):
         directions = {kind + axis: _Direction(found, kind, axis) for kind in ("lin", "ang") for axis in AXES}
         trouble = _generic(directions, joint)
@@ -69,7 +68,8 @@ def _joint(capture, name, found, warnings):
         warnings.append(f'"{name}": constraints of type {found.type.title()} are not read; use another type')
         return None
     if "axis" in joint:
-        joint["axis"] = y_up(float(v) for v in axes[:, joint["axis"]])
+        axis = node.world[0][:3, joint["axis"]]
+        joint["axis"] = y_up(float(v) for v in axis / np.linalg.norm(axis))
     if found.use_breaking:
         # An impulse in one of Blender's steps; ours is a force.
         world = bpy.data.scenes[capture.scene_name].rigidbody_world

@@ -242,6 +242,8 @@ class SINEW_PT_result(_Panel, bpy.types.Panel):
                 box.label(text=line)
             if warning.objects:
                 box.operator("sinew.select", text=f"Select {', '.join(warning.objects[:3])}").index = i
+        if len(state.warnings) > 12:
+            layout.label(text=f"and {len(state.warnings) - 12} more warnings")
 
 
 #: From nothing to everything.

@@ -9,6 +9,8 @@ from mathutils import Matrix
 from . import action, controls, hermite, matrix, pressed, rotation, source
 
 SUFFIX = " (Sinew)"
+#: So many rotations are turned into angles at once: a few milliseconds' worth.
+TURNS = 10_000
 
 
 class Writer:
@@ -27,9 +29,15 @@ class Writer:
         self.copies = {}
         self.locked = []
         self._kept = {}
+        #: Euler angles that were found for many objects at once, at every frame.
+        self._angles = {}
         #: The channels that are written to.
         self._open = None
         self.curves = self._collected(run.curves)
+        #: The same by object: its bones that have some, None for the object itself.
+        self._bones_of = {}
+        for owner, bone in self.curves:
+            self._bones_of.setdefault(owner, []).append(bone)
 
     def _collected(self, curves):
         """The job's curves, by whose they are: (object, bone or None), then property."""
@@ -50,10 +58,8 @@ class Writer:
 
     def writing(self):
         """Writes object by object and bone by bone; yields after each."""
-        owners = {}
-        for owner, bone in self.curves:
-            owners.setdefault(owner, []).append(bone)
-        for owner, bones in owners.items():
+        yield from self._turn_all()
+        for owner, bones in self._bones_of.items():
             obj = bpy.data.objects.get(owner)
             if obj is None:
                 self.warnings.append(f'"{owner}" is gone; its motion was not written')
@@ -68,6 +74,25 @@ class Writer:
                 source.remember(found, bpy.data.actions.get(old) if old else None, muted, rested)
         if self.locked:
             self.warnings.append(f"locked, so left as they were: {', '.join(self.locked)}")
+
+    def _turn_all(self):
+        """Finds the Euler angles of objects that have a key at every frame, many at a time; yields after each lot."""
+        alike = {}
+        for (owner, bone), found in self.curves.items():
+            obj, curve = bpy.data.objects.get(owner), found.get("rotation")
+            if bone is not None or obj is None or curve is None or curve.interpolation == "cubic":
+                continue
+            if obj.rotation_mode in rotation.ORDERS and not any(obj.delta_rotation_euler):
+                alike.setdefault((obj.rotation_mode, len(curve.times)), []).append((owner, curve))
+        for (order, count), all_of_them in alike.items():
+            at_once = max(1, TURNS // count)
+            for i in range(0, len(all_of_them), at_once):
+                lot = all_of_them[i : i + at_once]
+                before = [self.capture.eulers.get((owner, None), (0.0, 0.0, 0.0)) for owner, _ in lot]
+                turns = np.stack([np.asarray(curve.values) for _, curve in lot])
+                angles = rotation.as_euler(turns, order, np.array(before))
+                self._angles |= {owner: found for (owner, _), found in zip(lot, angles)}
+                yield
 
     def looking(self):
         """Plays what was written onto controls, to name the bones that those cannot bring there; yields how many frames
@@ -159,8 +184,8 @@ class Writer:
             if old is not None and not source.is_result(old):
                 # Nothing is lost when nobody uses it any more.
                 old.use_fake_user = True
-        bones = [bone for owner, bone in self.curves if owner == obj.name and bone is not None]
-        rested = source.channels_of(obj, [b for b in bones if b in obj.pose.bones] if bones else [])
+        bones = [b for b in self._bones_of.get(obj.name, ()) if b is not None and b in obj.pose.bones]
+        rested = source.channels_of(obj, bones)
         self._fresh[obj.name] = (fresh.name, old.name if old is not None else None, [], rested)
         self._open = None
         self.actions.append(fresh.name)
@@ -401,7 +426,8 @@ class Writer:
         order = source.rotation_mode
         before = self.capture.eulers.get((node.owner, node.bone), (0.0, 0.0, 0.0))
         frames, values = self._every_frame(keys)
-        angles = rotation.as_euler(values, order, before)
+        found = self._angles.get(node.owner) if node.bone is None and keys[2] is None else None
+        angles = rotation.as_euler(values, order, before) if found is None or len(found) != len(values) else found
         arriving = leaving = None
         if keys[2] is not None and len(frames) > 2:
             # Slopes from just before and just after every frame, so that hits stay sharp.

@@ -142,11 +142,19 @@ impl Constraints {
         let (mut along, mut size) = ([0.0; 2], [0.0; 2]);
         if trend {
             for (j, (now, before)) in self.wanted.iter().zip(wanted.iter()).enumerate() {
-                for r in 0..self.rows[j].count {
-                    let (less, turns) = (now[r] - before[r], usize::from(r >= self.holds[j].translations));
+                let rows = &self.rows[j];
+                let mut add = |r: usize, turns: usize| {
+                    let less = now[r] - before[r];
                     along[turns] += now[r] * less;
                     size[turns] += less * less;
+                };
+                // Most are points on points, and nothing else is asked of these.
+                if rows.point && rows.count == 3 {
+                    (0..3).for_each(|r| add(r, 0));
+                    continue;
                 }
+                let translations = self.holds[j].translations;
+                (0..rows.count).for_each(|r| add(r, usize::from(r >= translations)));
             }
         }
         let square = self.link * self.link;
@@ -155,13 +163,17 @@ impl Constraints {
         let share = if size > 0.0 { (along / size).clamp(-MOST_TREND, MOST_TREND) } else { 0.0 };
         let clock = self.clock;
         self.system.solve(&self.wanted, &mut self.change, || clock.goes_on());
-        for (j, multipliers) in self.multipliers.iter_mut().enumerate() {
-            for r in 0..self.rows[j].count {
-                let now = self.change[j][r];
+        let all = self.change.iter().zip(change.iter()).zip(step.iter_mut()).zip(&mut self.multipliers);
+        for ((((now, before), step), multipliers), rows) in all.zip(&self.rows) {
+            let mut go_on = |r: usize| {
                 // Without a trend, what is remembered may be of any step, and no number.
-                let by = if share == 0.0 { now } else { now - share * (step[j][r] + now - change[j][r]) };
+                let by = if share == 0.0 { now[r] } else { now[r] - share * (step[r] + now[r] - before[r]) };
                 multipliers[r] += by;
-                step[j][r] = by;
+                step[r] = by;
+            };
+            match rows.count {
+                3 => (0..3).for_each(&mut go_on),
+                count => (0..count).for_each(&mut go_on),
             }
         }
         // The next round makes these anew.

@@ -7,9 +7,9 @@ use super::{Touch, World};
 use crate::contact::{Facing, Manifold, Point, near, pose};
 use crate::rig::{Collider, Rig};
 use crate::scene::Placement;
-use crate::simulate::carriers::bounds;
+use crate::simulate::State;
+use crate::simulate::carriers::around;
 use crate::simulate::cluster::{Cluster, NEAR};
-use crate::simulate::{SolidState, State};
 use glam::DVec3;
 use parry3d_f64::bounding_volume::Aabb;
 use parry3d_f64::math::Pose;
@@ -37,16 +37,13 @@ impl Touch {
     }
 
     /// Notes where bodies go that nothing was thought to come near.
-    pub(super) fn watch(&mut self, rig: &Rig, state: &State, before: &[SolidState], cluster: &Cluster<'_>) {
-        for &s in cluster.solids {
+    pub(super) fn watch(&mut self, rig: &Rig, state: &State, cluster: &Cluster<'_>) {
+        // Where they began they were thought to be, and nobody asks of those that are all there are.
+        for &s in cluster.solids.iter().filter(|_| !cluster.alone) {
             for &c in self.carriers.of(s) {
                 let collider = &rig.colliders.all[c as usize];
-                let around = |s: &SolidState| {
-                    bounds(&collider.geometry, &s.placement().then(&collider.place))
-                        .loosened(0.5 * NEAR * collider.size)
-                };
-                let all = around(&before[s as usize]).with(&around(&state.solids[s as usize]));
-                self.been[c as usize] = self.been[c as usize].with(&all);
+                let now = around(collider, &state.solids[s as usize].placement());
+                self.been[c as usize] = self.been[c as usize].with(&now.loosened(0.5 * NEAR * collider.size));
             }
         }
     }
@@ -55,7 +52,7 @@ impl Touch {
     fn bound(&mut self, world: &World<'_>, c: u32) -> bool {
         let collider = &world.rig.colliders.all[c as usize];
         let body = &self.bodies[self.carriers.body_of[c as usize] as usize];
-        let around = |at: &Placement| bounds(&collider.geometry, &at.then(&collider.place));
+        let around = |at: &Placement| around(collider, at);
         let mut all = around(&body.from);
         if body.to != body.from {
             all = all.with(&around(&body.to));

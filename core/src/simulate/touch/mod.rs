@@ -310,7 +310,7 @@ pub fn touch(
 ) -> Result<(), Cause> {
     let Some(t) = &mut lane.touch else { return Ok(()) };
     if cluster.pairs.is_empty() && !rig.solver.limited {
-        t.watch(rig, state, &lane.before, cluster);
+        t.watch(rig, state, cluster);
         t.overlaps.fill(false);
         t.part_ways(state);
         return Ok(());
