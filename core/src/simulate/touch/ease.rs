@@ -29,8 +29,9 @@ const LEFT: f64 = 1e-5;
 /// Points that are this share apart may be pushed in by others' pushes.
 const NEAR: f64 = 2e-3;
 
-/// What joints took further than this share of its size from where contacts had it may have met something else.
-const ASTRAY: f64 = 0.02;
+/// What is further than this share of its size from where contacts were looked for may touch elsewhere by now: nearly
+/// parallel limbs do so at their other ends.
+const ASTRAY: f64 = 1e-3;
 
 /// Rounds of pushing out and looking again.
 const MOST_ROUNDS: usize = 4;
@@ -100,11 +101,9 @@ impl Touch {
         cluster: &Cluster<'_>,
     ) -> Result<(), Cause> {
         let mut deepest = (0.0, 0);
-        self.look_again(rig, state, cluster);
+        self.ease.seen.clear();
         for _ in 0..MOST_ROUNDS {
-            for &i in cluster.solids {
-                self.bodies[i as usize].end = state.solids[i as usize].placement();
-            }
+            self.look_again(rig, state, cluster);
             self.take_pairs(true);
             deepest = self.find_stuck();
             if deepest.0 == 0.0 {
@@ -116,27 +115,29 @@ impl Touch {
         too_deep(deepest)
     }
 
-    /// Looks at what joints took elsewhere, where they put it.
+    /// Looks at what joints or pushes took elsewhere, where they put it.
     fn look_again(&mut self, rig: &Rig, state: &State, cluster: &Cluster<'_>) {
-        self.ease.seen.clear();
         let mut any = false;
         for &i in cluster.solids {
             let (i, size) = (i as usize, self.carriers.sizes[i as usize]);
             let (body, now) = (&mut self.bodies[i], state.solids[i].placement());
             let off = (now.position - body.end.position).length()
                 + Body::chord(now.rotation, body.end.rotation) * size;
-            self.ease.astray[i] = body.jointed && off > ASTRAY * size;
+            self.ease.astray[i] = off > ASTRAY * size;
             any |= self.ease.astray[i];
             body.end = now;
         }
         if !any {
             return;
         }
+        let Ease { seen, astray, .. } = &mut self.ease;
+        let strays = |b: u32| astray.get(b as usize).is_some_and(|astray| *astray);
+        seen.retain(|(of, ..)| !of.iter().any(|b| strays(*b)));
         for &(a, b) in &self.pairs {
             let of = [a, b].map(|c| &rig.colliders.all[c as usize]);
             let bodies = [a, b].map(|c| self.carriers.body_of[c as usize]);
-            let strays = |b: u32| self.ease.astray.get(b as usize).is_some_and(|astray| *astray);
             if !bodies.into_iter().any(strays)
+                || !bodies.into_iter().any(|b| self.bodies[b as usize].jointed)
                 || softness(of) > 0.0
                 || rig.colliders.inside(a as usize, b as usize).is_some()
             {
@@ -147,7 +148,7 @@ impl Touch {
             let first = (&of[0].geometry, &placed[0]);
             self.found.clear();
             near(first, (&of[1].geometry, &placed[1]), NEAR * size, &mut self.library, &mut self.found);
-            self.ease.seen.extend(self.found.iter().map(|m| (bodies, in_bodies(m, of), size)));
+            seen.extend(self.found.iter().map(|m| (bodies, in_bodies(m, of), size)));
         }
     }
 
