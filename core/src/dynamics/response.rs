@@ -60,12 +60,18 @@ const MOST_DOUBLINGS: i32 = 60;
 impl Response {
     /// For stiffness `k` (1/s^2, at least 0), damping `c` (1/s, at least 0) and a step of `dt` (s).
     pub fn new(k: f64, c: f64, dt: f64) -> Response {
-        if k == 0.0 && c == 0.0 {
-            return Response::free(dt);
+        let [response] = Response::several([k], [c], dt);
+        response
+    }
+
+    /// Of several springs side by side: each term of a series waits for the one before, but not for the others'.
+    #[inline(always)]
+    pub fn several<const N: usize>(k: [f64; N], c: [f64; N], dt: f64) -> [Response; N] {
+        if k == [0.0; N] && c == [0.0; N] {
+            return [Response::free(dt); N];
         }
-        let natural = (k.sqrt() + c) * dt;
+        let mut share = (0..N).map(|i| (k[i].sqrt() + c[i]) * dt).fold(0.0, f64::max);
         let mut doublings = 0;
-        let mut share = natural;
         while share > SERIES_REACH && doublings < MOST_DOUBLINGS {
             share *= 0.5;
             doublings += 1;
@@ -73,37 +79,48 @@ impl Response {
         let mut s = dt * libm::ldexp(1.0, -doublings);
 
         // b = sum of u_n, u_n = a_n s^n, with u_0 = 0, u_1 = s, (n+2)(n+1) u_{n+2} = -c s (n+1) u_{n+1} - k s^2 u_n.
-        let (damps, pulls, enough) = (c * s, k * s * s, NEGLIGIBLE * s);
-        let (mut earlier, mut latest) = (0.0, s);
-        let (mut b, mut b_rate, mut g, mut h) = (0.0, 0.0, 0.0, 0.0);
+        let (damps, pulls, enough) = (c.map(|c| c * s), k.map(|k| k * s * s), NEGLIGIBLE * s);
+        let (mut earlier, mut latest) = ([0.0; N], [s; N]);
+        let (mut b, mut b_rate, mut g, mut h) = ([0.0; N], [0.0; N], [0.0; N], [0.0; N]);
         for n in 0..TERMS {
-            let next = -(damps * latest + pulls * earlier * PER[n]) * PER[n + 1];
-            b += next;
-            b_rate += next * (n + 2) as f64;
-            g += next * PER[n + 2];
-            h += next * (PER[n + 2] * PER[n + 3]);
+            let mut most = 0.0_f64;
+            for i in 0..N {
+                let next = -(damps[i] * latest[i] + pulls[i] * earlier[i] * PER[n]) * PER[n + 1];
+                b[i] += next;
+                b_rate[i] += next * (n + 2) as f64;
+                g[i] += next * PER[n + 2];
+                h[i] += next * (PER[n + 2] * PER[n + 3]);
+                most = most.max(next.abs() + latest[i].abs());
+                (earlier[i], latest[i]) = (latest[i], next);
+            }
             // Without damping, every other term is nothing.
-            if next.abs() + latest.abs() < enough {
+            if most < enough {
                 break;
             }
-            (earlier, latest) = (latest, next);
         }
-        (b, b_rate, g, h) = (s + b, 1.0 + b_rate / s, s * (0.5 * s + g), s * s * (s / 6.0 + h));
+        let mut all: [Response; N] = std::array::from_fn(|i| Response {
+            b: s + b[i],
+            b_rate: 1.0 + b_rate[i] / s,
+            g: s * (0.5 * s + g[i]),
+            h: s * s * (s / 6.0 + h[i]),
+        });
         // a(s) = 1 - k g is the response to a starting displacement, a' = -k b.
-        let mut a = 1.0 - k * g;
+        let mut a: [f64; N] = std::array::from_fn(|i| 1.0 - k[i] * all[i].g);
         for _ in 0..doublings {
-            let a_rate = -k * b;
-            let twice = Response {
-                b: a * b + b * b_rate,
-                b_rate: a_rate * b + b_rate * b_rate,
-                g: a * g + b * b + g,
-                h: a * h + b * g + g * s + h,
-            };
-            a = a * a + b * a_rate;
-            (b, b_rate, g, h) = (twice.b, twice.b_rate, twice.g, twice.h);
+            for i in 0..N {
+                let Response { b, b_rate, g, h } = all[i];
+                let a_rate = -k[i] * b;
+                all[i] = Response {
+                    b: a[i] * b + b * b_rate,
+                    b_rate: a_rate * b + b_rate * b_rate,
+                    g: a[i] * g + b * b + g,
+                    h: a[i] * h + b * g + g * s + h,
+                };
+                a[i] = a[i] * a[i] + b * a_rate;
+            }
             s *= 2.0;
         }
-        Response { b, b_rate, g, h }
+        all
     }
 
     /// Nothing pulls and nothing drags.
@@ -173,6 +190,17 @@ mod tests {
         let r = Response::new(1e12, 2e6, 0.04);
         assert!((1e12 * r.g - 1.0).abs() < 1e-6);
         assert!(r.b.abs() < 1e-6 && r.b_rate.abs() < 1e-6);
+    }
+
+    #[test]
+    fn several_side_by_side_are_what_each_is_alone() {
+        let (k, c, dt) = ([0.0, 2e4, 0.5, 900.0], [0.0, 3.0, 80.0, 60.0], 1.0 / 24.0);
+        for (i, r) in Response::several(k, c, dt).into_iter().enumerate() {
+            let alone = Response::new(k[i], c[i], dt);
+            let near = |a: f64, b: f64, size: f64| (a - b).abs() < 1e-13 * size;
+            assert!(near(r.b, alone.b, dt) && near(r.b_rate, alone.b_rate, 1.0), "{i}");
+            assert!(near(r.g, alone.g, dt * dt) && near(r.h, alone.h, dt * dt * dt), "{i}");
+        }
     }
 
     #[test]

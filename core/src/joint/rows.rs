@@ -419,9 +419,12 @@ pub(crate) fn inverse_left_jacobian(v: DVec3) -> DMat3 {
     let angle_sq = v.length_squared();
     let cross =
         DMat3::from_cols(DVec3::new(0.0, v.z, -v.y), DVec3::new(-v.z, 0.0, v.x), DVec3::new(v.y, -v.x, 0.0));
-    // 1/a^2 - (1 + cos a) / (2 a sin a), with its series near zero; bounded at the far side of the circle.
-    let factor = if angle_sq < 1e-4 {
-        1.0 / 12.0 + angle_sq / 720.0
+    // 1/a^2 - (1 + cos a) / (2 a sin a), with its series near zero (the next term is under 1e-18); bounded at the far side of
+    // the circle.
+    let factor = if angle_sq < 0.06 {
+        let [a, b, c] = [1.0 / 12.0, 1.0 / 720.0, 1.0 / 30_240.0];
+        let [d, e, f] = [1.0 / 1_209_600.0, 1.0 / 47_900_160.0, 691.0 / 1_307_674_368_000.0];
+        a + angle_sq * (b + angle_sq * (c + angle_sq * (d + angle_sq * (e + angle_sq * f))))
     } else {
         let angle = angle_sq.sqrt().min(3.0);
         let (sin, cos) = libm::sincos(angle);

@@ -18,7 +18,7 @@
 use super::Constraints;
 use crate::assemble::Mobility;
 use crate::dynamics::response::Response;
-use crate::dynamics::top;
+use crate::dynamics::top::Axes;
 use crate::joint::{End, Kind, Measure, Rows, Side};
 use crate::rig::{Drive, Rig};
 use crate::simulate::State;
@@ -138,10 +138,95 @@ impl Soft {
     }
 }
 
+/// What a row of a spring is up to in a step.
+#[derive(Clone, Copy, Debug, Default)]
+struct Felt {
+    /// The error at the start, where it ends without the spring, and how fast it grows; what its aim does to that.
+    error: f64,
+    free: f64,
+    rate: f64,
+    aim_rate: f64,
+    /// Acceleration per force along the row.
+    yielding: f64,
+    /// Stiffness and damping per inertia, and what else the spring pulls with.
+    k: f64,
+    c: f64,
+    forward: f64,
+    strength: f64,
+    ahead: f64,
+}
+
+impl Felt {
+    /// The rows as springs, and what each would pull with alone; of more than `count` they are firm.
+    #[inline(always)]
+    fn answers(felt: &[Felt; MOST], count: usize, h: f64) -> ([Soft; MOST], [f64; MOST]) {
+        let (mut soft, mut alone) = ([Soft::default(); MOST], [0.0; MOST]);
+        // Three at a time: muscles have as many.
+        for first in (0..count).step_by(3) {
+            let all: [&Felt; 3] = std::array::from_fn(|i| &felt[first + i]);
+            let k = all.map(|f| if f.is_firm() { 0.0 } else { f.k });
+            let answers = Response::several(k, all.map(|f| f.damping(h)), h);
+            for r in first..count.min(first + 3) {
+                (soft[r], alone[r]) = felt[r].answer(answers[r - first], h);
+            }
+        }
+        (soft, alone)
+    }
+
+    fn is_firm(&self) -> bool {
+        self.k > FIRM * FIRM
+    }
+
+    /// A spring that swings to and fro within a step cannot be shown swinging; what it stores would only come back as noise.
+    /// It settles instead, the stiffer the more, as if damped critically.
+    #[inline(always)]
+    fn damping(&self, h: f64) -> f64 {
+        let (c, swings) = (self.c.min(FIRM), self.k.sqrt() * h);
+        match swings > SWINGS {
+            _ if self.is_firm() => 0.0,
+            true => c.max(2.0 * self.k.sqrt() * (1.0 - SWINGS / swings)),
+            false => c,
+        }
+    }
+
+    #[inline(always)]
+    fn answer(&self, answer: Response, h: f64) -> (Soft, f64) {
+        let Felt { error, free, rate, aim_rate, yielding, k, forward, strength, ahead, .. } = *self;
+        let firm = self.is_firm();
+        let answer = if firm { Response { b: 0.0, b_rate: 0.0, g: 0.0, h: 0.0 } } else { answer };
+        let half = 0.5 * h * h;
+        let other = (free - error - h * rate) / half;
+        let push = if firm { 0.0 } else { other + forward - k * error };
+        let end = if firm { 0.0 } else { error + rate * answer.b + push * answer.g };
+        let end_rate = if firm { 0.0 } else { rate * answer.b_rate + push * answer.b };
+        let hold_share = (1.0 - answer.g / half).clamp(LEAST_HOLD, 1.0);
+        let rate_share = (1.0 - answer.b / h).clamp(LEAST_HOLD, 1.0);
+        let soft = Soft {
+            hold: hold_share,
+            aim: end - (1.0 - hold_share) * free,
+            rate_hold: rate_share,
+            rate_aim: end_rate - (1.0 - rate_share) * (rate + h * other) + rate_share * aim_rate,
+            shift: half * yielding,
+            kick: yielding,
+            strength,
+            ahead,
+            // What moves nothing pulls at nothing: a hand along the arm of a body that only turns.
+            spent: yielding == 0.0,
+        };
+        (soft, soft.alone(end, free))
+    }
+}
+
 impl Constraints {
     /// Makes the springs of the step.
     pub(super) fn soften(&mut self, rig: &Rig, state: &State, drives: &[Drive], h: f64) {
         let time = state.time;
+        // Of every body: what it yields, and how it moves now. Both are made anew before they are used for anything else.
+        for (i, s) in self.before.iter().enumerate().filter(|(i, _)| self.jointed[*i]) {
+            let (body, per_inertia) = (&self.bodies[i], rig.solids[i].per_inertia);
+            self.mobility[i] = Mobility::along(body.per_mass, &self.axes[i], body.per_inertia);
+            self.forces[i] = (s.velocity, Axes::of(self.axes[i], per_inertia).scale(s.momentum, per_inertia));
+        }
         for (j, joint) in rig.joints.iter().enumerate() {
             if !self.holds[j].is_soft || !self.holds[j].on {
                 continue;
@@ -164,17 +249,13 @@ impl Constraints {
                     Rows::errors_between(joint, sides[0], sides[1], &hold.to).0
                 }
             };
-            // Of either body: what it yields, how it moves now, and where it goes without joints.
+            // And of either end: where it goes without joints.
             let moving = ends.map(|end| {
                 let body = end?;
-                let (s, m) = (&self.before[body], &self.bodies[body]);
-                let spin = top::angular_velocity(s.orientation, s.momentum, rig.solids[body].per_inertia);
-                let mobility = Mobility::along(m.per_mass, &self.axes[body], m.per_inertia);
-                Some((mobility, (s.velocity, spin), self.movers[body].free()))
+                Some((&self.mobility[body], self.forces[body], self.movers[body].free()))
             });
             let translations = joint.kind.translations();
-            let mut soft = [Soft::default(); MOST];
-            let mut alone = [0.0; MOST];
+            let mut felt = [Felt::default(); MOST];
             for r in 0..rows.count {
                 let aim_rate = (rows.error[r] - aimed[r]) / h;
                 let carried = (rows.error[r] - later[r]) / h;
@@ -182,10 +263,10 @@ impl Constraints {
                 let mut rate = -carried;
                 let mut yielding = 0.0;
                 for (e, moving) in moving.iter().enumerate() {
-                    let Some((mobility, (velocity, spin), (shift, turn))) = moving else { continue };
+                    let Some((mobility, (velocity, spin), (shift, turn))) = *moving else { continue };
                     let row = &rows.row(e, r);
-                    free += row.rate(*shift, *turn);
-                    rate += row.rate(*velocity, *spin);
+                    free += row.rate(shift, turn);
+                    rate += row.rate(velocity, spin);
                     yielding += row.rate(row.linear * mobility.shift, mobility.turn * row.angular);
                 }
                 let mut ahead = 0.0;
@@ -211,41 +292,10 @@ impl Constraints {
                         }
                     }
                 };
-                let (firm, c) = (k > FIRM * FIRM, c.min(FIRM));
-                // A spring that swings to and fro within a step cannot be shown swinging; what it stores would only
-                // come back as noise. It settles instead, the stiffer the more, as if damped critically.
-                let swings = k.sqrt() * h;
-                let c = if !firm && swings > SWINGS {
-                    c.max(2.0 * k.sqrt() * (1.0 - SWINGS / swings))
-                } else {
-                    c
-                };
-                let answer = if firm {
-                    Response { b: 0.0, b_rate: 0.0, g: 0.0, h: 0.0 }
-                } else {
-                    Response::new(k, c, h)
-                };
-                let half = 0.5 * h * h;
-                let other = (free - rows.error[r] - h * rate) / half;
-                let push = if firm { 0.0 } else { other + forward - k * rows.error[r] };
-                let end = if firm { 0.0 } else { rows.error[r] + rate * answer.b + push * answer.g };
-                let end_rate = if firm { 0.0 } else { rate * answer.b_rate + push * answer.b };
-                let hold_share = (1.0 - answer.g / half).clamp(LEAST_HOLD, 1.0);
-                let rate_share = (1.0 - answer.b / h).clamp(LEAST_HOLD, 1.0);
-                soft[r] = Soft {
-                    hold: hold_share,
-                    aim: end - (1.0 - hold_share) * free,
-                    rate_hold: rate_share,
-                    rate_aim: end_rate - (1.0 - rate_share) * (rate + h * other) + rate_share * aim_rate,
-                    shift: half * yielding,
-                    kick: yielding,
-                    strength,
-                    ahead,
-                    // What moves nothing pulls at nothing: a hand along the arm of a body that only turns.
-                    spent: yielding == 0.0,
-                };
-                alone[r] = soft[r].alone(end, free);
+                let error = rows.error[r];
+                felt[r] = Felt { error, free, rate, aim_rate, yielding, k, c, forward, strength, ahead };
             }
+            let (mut soft, mut alone) = Felt::answers(&felt, rows.count, h);
             // A hand far off pulls its utmost from the start: rounds need not find out that nothing reaches it.
             if matches!(joint.ends[0], End::Hand(_))
                 && Soft::spend_together(&mut soft[..rows.count], &mut alone)
