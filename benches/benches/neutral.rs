@@ -7,7 +7,7 @@
 
 use serde_json::{Value, json};
 use sinew_benches::clock::{Least, timed};
-use sinew_benches::figure::{COPIES, Figures, Motors, RATES, SECONDS, Watched, figures as figures_of};
+use sinew_benches::figure::{COARSE, COPIES, FINE, Figures, Motors, RATES, SECONDS, Watched, figures as figures_of};
 use sinew_benches::least;
 use sinew_benches::neutral::{LINKS, Neutral, chain, nets, swung};
 use sinew_benches::overlap::Watch;
@@ -280,12 +280,16 @@ fn figures(rows: &mut Vec<Value>) {
                 guided(rows, &scene, Motors::Springs, rate);
             }
         }
+        if copies == 1 {
+            COARSE.into_iter().chain([FINE]).for_each(|rate| guided(rows, &scene, Motors::Muscles, rate));
+        }
     }
 }
 
 fn guided(rows: &mut Vec<Value>, scene: &Figures, motors: Motors, rate: usize) {
     let rig = compiled(scene.rigged(motors, 1));
-    let (steps, part) = ((SECONDS * rate as f64) as usize, rate / RATES[RATES.len() - 1]);
+    // Looked at thirty times a second, or after every step.
+    let (steps, part) = ((SECONDS * rate as f64) as usize, (rate / RATES[RATES.len() - 1]).max(1));
     let mut watched = Watched::default();
     let least = run(&rig, 1.0 / rate as f64, steps, part, |done, state| {
         watched.see(scene, done as f64 / rate as f64, &scene.placements(&rig, state));

@@ -38,6 +38,10 @@ const RELAXATION: f64 = 1.0 / 24.0;
 pub const COPIES: [usize; 3] = [1, 16, 64];
 /// Steps per second.
 pub const RATES: [usize; 4] = [240, 120, 60, 30];
+/// So many a single figure takes as well: with as many, others keep it out of the floor as Sinew does.
+pub const FINE: usize = 1920;
+/// And so few, where only Sinew still holds it.
+pub const COARSE: [usize; 3] = [20, 15, 10];
 
 /// Standing figures.
 #[derive(Clone, Debug)]
@@ -200,7 +204,7 @@ impl Figures {
             "floor": true,
             "friction": FRICTION,
             "seconds": SECONDS,
-            "rates": RATES,
+            "rates": RATES.into_iter().chain((self.copies == 1).then_some(FINE)).collect::<Vec<_>>(),
         })
     }
 
