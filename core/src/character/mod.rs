@@ -75,8 +75,11 @@ pub struct Limb {
     /// How hard the clip moves it in the world where no joint holds it, scene units per s^2.
     pub thrown: f64,
     /// Its moment of inertia about every axis, per mass, square scene units, where others hang on it: the shape's largest. An
-    /// upper arm is easily turned about itself, but not with a bent forearm on it, and muscles are as strong as the inertia.
+    /// upper arm is easily turned about itself, but not with a bent forearm on it, and muscles are as strong as the inertia. Of
+    /// what no joint holds on its parent, that of all that hangs on it, if that is more.
     pub moment: Option<f64>,
+    /// How many times its shape's largest that is.
+    pub widened: f64,
     /// How many times its own inertia hangs on its joint.
     pub carries: f64,
     /// In words, why it is a body.
@@ -122,6 +125,7 @@ pub fn character(scene: &Scene, clip: &Clip) -> Option<Character> {
                     drags: false,
                     still: Vec::new(),
                     moment: None,
+                    widened: 1.0,
                     fastest: 0.0,
                     thrown: 0.0,
                     carries: 1.0,
@@ -176,11 +180,20 @@ fn weigh(survey: &Survey, limbs: &mut [Limb]) {
     for i in 0..limbs.len() {
         let joint = survey.first(limbs[i].node).position;
         let below = (0..limbs.len()).filter(|&k| hangs_on(limbs, k, i));
-        let moved: f64 = below
-            .map(|k| {
-                trace(masses[k].0.inertia) + 2.0 * masses[k].0.mass * (masses[k].1 - joint).length_squared()
-            })
-            .sum();
+        let (mut moved, mut mass) = (0.0, 0.0);
+        for (own, at) in below.map(|k| &masses[k]) {
+            moved += trace(own.inertia) + 2.0 * own.mass * (*at - joint).length_squared();
+            mass += own.mass;
+        }
+        let limb = &mut limbs[i];
+        if let Some(moment) = limb.moment.as_mut().filter(|_| limb.parent.is_some() && !limb.jointed) {
+            // One strength holds its place and turns it. A peg with an arm on it has 30 times its mass and 10 000 times its
+            // inertia to move; held in place by the latter it gives way to nothing, and what hangs on it rings. As hard to
+            // turn per mass as all of that together, it has both to move as many times, and hardly more in all.
+            let wide = 0.5 * moved / mass;
+            limb.widened = (wide / *moment).max(1.0);
+            *moment = moment.max(wide);
+        }
         let own = match limbs[i].moment {
             // A slender thing has twice its largest moment in all.
             Some(moment) => 2.0 * moment * masses[i].0.mass,
