@@ -25,6 +25,7 @@ pub use form::Form;
 pub use range::Room;
 
 use crate::scene::{Clip, Placement, Scene};
+use crate::shape::MassProperties;
 use choice::Choice;
 use glam::DVec3;
 use std::collections::HashMap;
@@ -70,9 +71,9 @@ pub struct Limb {
     pub drags: bool,
     /// When the clip holds it still, on the floor or by something: first and last moment, s from the clip's first.
     pub still: Vec<[f64; 2]>,
-    /// How hard the clip turns it against its parent, rad/s^2.
+    /// How hard the clip turns it against its parent, or has it bear the turns of what hangs on it, rad/s^2.
     pub fastest: f64,
-    /// How hard the clip moves it in the world where no joint holds it, scene units per s^2.
+    /// How hard the clip moves it, and what hangs on it, in the world where no joint holds it, scene units per s^2.
     pub thrown: f64,
     /// Its moment of inertia about every axis, per mass, square scene units, where others hang on it: the shape's largest. An
     /// upper arm is easily turned about itself, but not with a bent forearm on it, and muscles are as strong as the inertia. Of
@@ -177,6 +178,7 @@ fn weigh(survey: &Survey, limbs: &mut [Limb]) {
             limbs[i].moment = Some(masses[i].0.principal().0.max_element() / masses[i].0.mass);
         }
     }
+    let mut moves = Vec::with_capacity(limbs.len());
     for i in 0..limbs.len() {
         let joint = survey.first(limbs[i].node).position;
         let below = (0..limbs.len()).filter(|&k| hangs_on(limbs, k, i));
@@ -185,6 +187,7 @@ fn weigh(survey: &Survey, limbs: &mut [Limb]) {
             moved += trace(own.inertia) + 2.0 * own.mass * (*at - joint).length_squared();
             mass += own.mass;
         }
+        moves.push(moved);
         let limb = &mut limbs[i];
         if let Some(moment) = limb.moment.as_mut().filter(|_| limb.parent.is_some() && !limb.jointed) {
             // One strength holds its place and turns it. A peg with an arm on it has 30 times its mass and 10 000 times its
@@ -200,6 +203,29 @@ fn weigh(survey: &Survey, limbs: &mut [Limb]) {
             None => trace(masses[i].0.inertia),
         };
         limbs[i].carries = (moved / own).clamp(1.0, MOST_CARRIED);
+    }
+    bear(survey, limbs, &masses.iter().map(|m| m.0).collect::<Vec<_>>(), &moves);
+}
+
+/// What throws a limb is thrown back by it: a shoulder that is keyed to rest bears the arm's punch. `moves` is the inertia on
+/// each joint.
+fn bear(survey: &Survey, limbs: &mut [Limb], masses: &[MassProperties], moves: &[f64]) {
+    for i in (0..limbs.len()).rev() {
+        let Some(parent) = limbs[i].parent else { continue };
+        if limbs[i].jointed {
+            limbs[parent].fastest = limbs[parent].fastest.max(limbs[i].fastest * moves[i] / moves[parent]);
+            continue;
+        }
+        // It holds the place of all that hangs on it.
+        let mut middle = vec![DVec3::ZERO; survey.places(limbs[i].node).len()];
+        let below: Vec<usize> = (0..limbs.len()).filter(|&k| hangs_on(limbs, k, i)).collect();
+        let mass: f64 = below.iter().map(|&k| masses[k].mass).sum();
+        for k in below {
+            for (sum, at) in middle.iter_mut().zip(survey.places(limbs[k].node)) {
+                *sum += placed(at, masses[k].center) * (masses[k].mass / mass);
+            }
+        }
+        limbs[i].thrown = limbs[i].thrown.max(range::hardest(&middle, survey.step));
     }
 }
 
