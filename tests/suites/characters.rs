@@ -9,6 +9,9 @@ mod controls;
 #[path = "characters/running.rs"]
 mod running;
 
+#[path = "characters/thrown.rs"]
+mod thrown;
+
 use glam::{DQuat, DVec3};
 use serde_json::Value;
 use sinew_core::bake::bake;

@@ -25,6 +25,7 @@ pub use form::Form;
 pub use range::Room;
 
 use crate::scene::{Clip, Placement, Scene};
+use crate::shape::MassProperties;
 use choice::Choice;
 use glam::DVec3;
 use std::collections::HashMap;
@@ -70,13 +71,16 @@ pub struct Limb {
     pub drags: bool,
     /// When the clip holds it still, on the floor or by something: first and last moment, s from the clip's first.
     pub still: Vec<[f64; 2]>,
-    /// How hard the clip turns it against its parent, rad/s^2.
+    /// How hard the clip turns it against its parent, or has it bear the turns of what hangs on it, rad/s^2.
     pub fastest: f64,
-    /// How hard the clip moves it in the world where no joint holds it, scene units per s^2.
+    /// How hard the clip moves it, and what hangs on it, in the world where no joint holds it, scene units per s^2.
     pub thrown: f64,
     /// Its moment of inertia about every axis, per mass, square scene units, where others hang on it: the shape's largest. An
-    /// upper arm is easily turned about itself, but not with a bent forearm on it, and muscles are as strong as the inertia.
+    /// upper arm is easily turned about itself, but not with a bent forearm on it, and muscles are as strong as the inertia. Of
+    /// what no joint holds on its parent, that of all that hangs on it, if that is more.
     pub moment: Option<f64>,
+    /// How many times its shape's largest that is.
+    pub widened: f64,
     /// How many times its own inertia hangs on its joint.
     pub carries: f64,
     /// In words, why it is a body.
@@ -122,6 +126,7 @@ pub fn character(scene: &Scene, clip: &Clip) -> Option<Character> {
                     drags: false,
                     still: Vec::new(),
                     moment: None,
+                    widened: 1.0,
                     fastest: 0.0,
                     thrown: 0.0,
                     carries: 1.0,
@@ -173,20 +178,54 @@ fn weigh(survey: &Survey, limbs: &mut [Limb]) {
             limbs[i].moment = Some(masses[i].0.principal().0.max_element() / masses[i].0.mass);
         }
     }
+    let mut moves = Vec::with_capacity(limbs.len());
     for i in 0..limbs.len() {
         let joint = survey.first(limbs[i].node).position;
         let below = (0..limbs.len()).filter(|&k| hangs_on(limbs, k, i));
-        let moved: f64 = below
-            .map(|k| {
-                trace(masses[k].0.inertia) + 2.0 * masses[k].0.mass * (masses[k].1 - joint).length_squared()
-            })
-            .sum();
+        let (mut moved, mut mass) = (0.0, 0.0);
+        for (own, at) in below.map(|k| &masses[k]) {
+            moved += trace(own.inertia) + 2.0 * own.mass * (*at - joint).length_squared();
+            mass += own.mass;
+        }
+        moves.push(moved);
+        let limb = &mut limbs[i];
+        if let Some(moment) = limb.moment.as_mut().filter(|_| limb.parent.is_some() && !limb.jointed) {
+            // One strength holds its place and turns it. A peg with an arm on it has 30 times its mass and 10 000 times its
+            // inertia to move; held in place by the latter it gives way to nothing, and what hangs on it rings. As hard to
+            // turn per mass as all of that together, it has both to move as many times, and hardly more in all.
+            let wide = 0.5 * moved / mass;
+            limb.widened = (wide / *moment).max(1.0);
+            *moment = moment.max(wide);
+        }
         let own = match limbs[i].moment {
             // A slender thing has twice its largest moment in all.
             Some(moment) => 2.0 * moment * masses[i].0.mass,
             None => trace(masses[i].0.inertia),
         };
         limbs[i].carries = (moved / own).clamp(1.0, MOST_CARRIED);
+    }
+    bear(survey, limbs, &masses.iter().map(|m| m.0).collect::<Vec<_>>(), &moves);
+}
+
+/// What throws a limb is thrown back by it: a shoulder that is keyed to rest bears the arm's punch. `moves` is the inertia on
+/// each joint.
+fn bear(survey: &Survey, limbs: &mut [Limb], masses: &[MassProperties], moves: &[f64]) {
+    for i in (0..limbs.len()).rev() {
+        let Some(parent) = limbs[i].parent else { continue };
+        if limbs[i].jointed {
+            limbs[parent].fastest = limbs[parent].fastest.max(limbs[i].fastest * moves[i] / moves[parent]);
+            continue;
+        }
+        // It holds the place of all that hangs on it.
+        let mut middle = vec![DVec3::ZERO; survey.places(limbs[i].node).len()];
+        let below: Vec<usize> = (0..limbs.len()).filter(|&k| hangs_on(limbs, k, i)).collect();
+        let mass: f64 = below.iter().map(|&k| masses[k].mass).sum();
+        for k in below {
+            for (sum, at) in middle.iter_mut().zip(survey.places(limbs[k].node)) {
+                *sum += placed(at, masses[k].center) * (masses[k].mass / mass);
+            }
+        }
+        limbs[i].thrown = limbs[i].thrown.max(range::hardest(&middle, survey.step));
     }
 }
 

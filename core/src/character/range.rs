@@ -101,7 +101,7 @@ fn fastest(turns: impl Iterator<Item = DQuat>, step: f64) -> f64 {
 }
 
 /// The hardest that places `step` seconds apart accelerate, per s^2.
-fn hardest(places: &[DVec3], step: f64) -> f64 {
+pub(super) fn hardest(places: &[DVec3], step: f64) -> f64 {
     let speeds: Vec<DVec3> = places.windows(2).map(|p| (p[1] - p[0]) / step).collect();
     change(&speeds, step)
 }

@@ -66,11 +66,12 @@ pub(super) fn add(
         body.actuator.carries = Some(rounded(carries, 3)).filter(|c| *c > 1.0);
         let preset = super::Preset::default().values();
         let turns = turned_by(limb, metres);
-        body.actuator.max_torque = strong_enough(limb.fastest / turns, strength, &preset.max_torque);
+        body.actuator.max_torque =
+            strong_enough(limb.fastest / turns, strength, &preset.max_torque, limb.widened);
         if !limb.jointed {
             // It bears its own weight, too.
             let weights = 1.0 + limb.thrown * metres / 9.81;
-            body.actuator.max_force = strong_enough(weights, strength, &preset.max_force);
+            body.actuator.max_force = strong_enough(weights, strength, &preset.max_force, 1.0);
         }
         body.groups.push(chain.name.clone());
         if limb.parent.is_none() {
@@ -135,10 +136,10 @@ fn turned_by(limb: &Limb, metres_per_unit: f64) -> f64 {
     own.mass * (9.81 / metres_per_unit) * own.radius / inertia
 }
 
-/// A limit, in weights, that is enough for what the clip asks for; `None` where the preset's is.
-fn strong_enough(weights: f64, strength: f64, preset: &Limit) -> Option<Limit> {
-    let needed = SPARE * weights / strength;
+/// A limit, in weights, that is enough for what the clip asks for, and so many times the preset's; `None` where that is.
+fn strong_enough(weights: f64, strength: f64, preset: &Limit, times: f64) -> Option<Limit> {
     let Limit::Weights(preset) = preset else { return None };
+    let needed = (SPARE * weights / strength).max(times * preset.first());
     (needed.is_finite() && needed > preset.first()).then(|| Limit::Weights(rounded(needed, 2).into()))
 }
 

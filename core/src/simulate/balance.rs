@@ -11,7 +11,7 @@
 use super::State;
 use super::ahead::{Ahead, Span};
 use crate::joint::{End, Joint, Kind};
-use crate::rig::{Drive, Rig};
+use crate::rig::{Drive, Frame, Rig};
 use crate::scene::Placement;
 use crate::setup::Timing;
 use glam::DVec3;
@@ -23,6 +23,8 @@ pub struct Balance {
     holds: Vec<Option<(u32, Placement)>>,
     /// Has solids guided against it and is not itself.
     leads: Vec<bool>,
+    /// Is guided against its parent without a joint, and nothing hangs on it: it has no muscle, but sees its keys coming.
+    alone: Vec<bool>,
     /// Mass beyond each solid's joint, and its moment.
     beyond: Vec<(f64, DVec3)>,
     /// Force and torque that keys need of everything beyond each solid's joint, the torque about the first of all.
@@ -50,9 +52,15 @@ impl Balance {
             return Balance::default();
         }
         (0..count).filter(|i| holds[*i].is_some()).for_each(|i| leads[i] = false);
+        let chases = |i: usize| {
+            let solid = &rig.solids[i];
+            solid.position_target.is_some() && matches!(solid.frame, Frame::Solid(_))
+        };
+        let alone = (0..count).map(|i| chases(i) && holds[i].is_none() && !leads[i]).collect();
         Balance {
             holds,
             leads,
+            alone,
             beyond: vec![(0.0, DVec3::ZERO); count],
             needs: vec![(DVec3::ZERO, DVec3::ZERO); count],
             ahead: Ahead::new(count),
@@ -63,6 +71,11 @@ impl Balance {
     #[inline]
     pub fn knows(&self, solid: usize) -> bool {
         self.holds.get(solid).is_some_and(|h| h.is_some() || self.leads[solid])
+    }
+
+    /// Whether a solid can see its keys coming.
+    fn sees(&self, solid: usize) -> bool {
+        self.knows(solid) || self.alone.get(solid).is_some_and(|a| *a)
     }
 
     /// What leads the tree that a solid is of, if it is of one.
@@ -142,12 +155,12 @@ impl Balance {
 
     /// Has them pull as much of what their keys need in a step as they anticipate.
     pub fn anticipate(&mut self, rig: &Rig, state: &mut State, solids: &[u32], drives: &[Drive], step: Span) {
-        let wanted = |i: &u32| self.knows(*i as usize) && drives[*i as usize].anticipation > 0.0;
+        let wanted = |i: &u32| self.sees(*i as usize) && drives[*i as usize].anticipation > 0.0;
         if self.holds.is_empty() || step.h <= 0.0 {
             return;
         }
         if !solids.iter().any(wanted) {
-            for &i in solids.iter().filter(|i| self.knows(**i as usize)) {
+            for &i in solids.iter().filter(|i| self.sees(**i as usize)) {
                 let s = &mut state.solids[i as usize];
                 (s.force.ahead, s.torque.ahead) = (DVec3::ZERO, DVec3::ZERO);
             }
@@ -157,7 +170,7 @@ impl Balance {
         let origin = state.solids[solids[0] as usize].position;
         for &i in solids {
             let i = i as usize;
-            let (force, torque) = if self.knows(i) { self.ahead.needs(rig, i, step) } else { continue };
+            let (force, torque) = if self.sees(i) { self.ahead.needs(rig, i, step) } else { continue };
             self.needs[i] = (force, torque + (state.solids[i].position - origin).cross(force));
         }
         for &i in solids.iter().rev() {
@@ -172,7 +185,7 @@ impl Balance {
             let timed = |t: Option<usize>| t.is_some_and(|t| rig.trackers[t].timing == Timing::Timed);
             let share = drives[i].anticipation;
             let s = &mut state.solids[i];
-            let (force, torque) = if self.knows(i) { self.needs[i] } else { continue };
+            let (force, torque) = if self.sees(i) { self.needs[i] } else { continue };
             let about = |p: DVec3| torque - (p - origin).cross(force);
             (s.force.ahead, s.torque.ahead) = match self.holds[i] {
                 Some((_, joint)) => (DVec3::ZERO, about(s.placement().then(&joint).position)),
