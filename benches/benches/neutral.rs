@@ -7,7 +7,9 @@
 
 use serde_json::{Value, json};
 use sinew_benches::clock::{Least, timed};
-use sinew_benches::figure::{COARSE, COPIES, FINE, Figures, Motors, RATES, SECONDS, Watched, figures as figures_of};
+use sinew_benches::figure::{
+    COARSE, COPIES, FINE, Figures, Motors, RATES, SECONDS, Watched, figures as figures_of,
+};
 use sinew_benches::least;
 use sinew_benches::neutral::{LINKS, Neutral, chain, nets, swung};
 use sinew_benches::overlap::Watch;
