@@ -387,6 +387,12 @@ class Documentation(unittest.TestCase):
             self.assertEqual(len(curve.values), len(curve.times))
             self.assertEqual(len(curve.values.tolist()[0]), 3)
             self.assertEqual(job.poses.shape[1:], (1, 7))
+            self.assertEqual(list(job.poses[-1][0]), job.poses.tolist()[-1][0])
+            self.assertEqual(job.poses[3, 0, 6], job.poses[3][0][6])
+            with self.assertRaises(IndexError):
+                job.poses[len(job.times)]
+            with sinew.Session(scene) as session:
+                self.assertEqual(len(session.poses[0]), 7)
             scene.set_mesh(0, [[0, 0, 0], [1, 1, 1]])
         finally:
             arrays.numpy = kept

@@ -1,4 +1,4 @@
-"""Numbers to and from the library: numpy arrays where numpy is, else plain memory views.
+"""Numbers to and from the library: numpy arrays where numpy is, else views that are asked the same way.
 
     >>> [float(number) for number in view(doubles(4), 4)]
     [0.0, 0.0, 0.0, 0.0]
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import array
 import ctypes
+import math
 from typing import Any, Dict, Optional, Sequence, Union
 
 try:
@@ -54,14 +55,46 @@ def numbers32(count: int) -> Any:
     return (ctypes.c_uint32 * count)()
 
 
+class Grid(Sequence[Any]):
+    """Numbers in rows and columns without numpy: Python's own memory views know no rows of several dimensions.
+
+    >>> grid = Grid(memoryview(array.array("d", range(6))), (3, 2))
+    >>> len(grid), list(grid[1]), grid[2, 0], grid[-1][1], grid[1:].tolist()
+    (3, [2.0, 3.0], 4.0, 5.0, [[2.0, 3.0], [4.0, 5.0]])
+    """
+
+    def __init__(self, flat: memoryview, shape: tuple[int, ...]) -> None:
+        self._flat, self.shape = flat, shape
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, tuple):
+            inside = self[index[0]]
+            return inside[index[1:] if len(index) > 2 else index[1]] if len(index) > 1 else inside
+        rest = self.shape[1:]
+        size = math.prod(rest)
+        if isinstance(index, slice):
+            first, end, step = index.indices(len(self))
+            if step != 1:
+                return [self[row] for row in range(first, end, step)]
+            return Grid(self._flat[first * size : max(first, end) * size], (max(end - first, 0), *rest))
+        row = range(len(self))[index]  # IndexError for what is beyond, from the end below zero
+        inside = self._flat[row * size : (row + 1) * size]
+        return inside if len(rest) == 1 else Grid(inside, rest)
+
+    def tolist(self) -> list[Any]:
+        """The numbers as lists of lists."""
+        return [row.tolist() for row in self]
+
+
 def view(memory: Any, *shape: int) -> Any:
-    """What the library wrote, without a copy: a numpy array of that shape, or a memory view."""
+    """What the library wrote, without a copy: a numpy array of that shape, or the same as a memory view or a grid."""
     if numpy is not None:
         return numpy.frombuffer(memory, dtype=_DTYPES[memory._type_._type_]).reshape(shape)
-    flat = memoryview(memory).cast("B")
-    if 0 in shape:  # A view of several dimensions cannot be empty.
-        return flat.cast(memory._type_._type_)
-    return flat.cast(memory._type_._type_, list(shape))
+    flat = memoryview(memory).cast("B").cast(memory._type_._type_)
+    return flat if len(shape) == 1 else Grid(flat, shape)
 
 
 def pointer(memory: Optional[Any]) -> Any:
