@@ -163,7 +163,7 @@ fn drives_of_the_samples_reach_their_targets() {
         // The humanoid begins at its targets: so it is thrown off them.
         if !is_bar {
             for (i, body) in setup.bodies.iter_mut().enumerate() {
-                body.spin = Some([30.0, -40.0, 20.0].map(|v| if i % 2 == 0 { v } else { -v }));
+                body.spin = Some([42.0, -56.0, 28.0].map(|v| if i % 2 == 0 { v } else { -v }));
             }
         }
         let outcome = simulate(scene, &setup, "physics", false, &mut |_| true).unwrap();
