@@ -89,7 +89,7 @@ impl Axes {
             return Axes { world: DMat3::IDENTITY, round };
         }
         let sum = DMat3::from_quat(from) + DMat3::from_quat(to);
-        // How unlike the other two moments are, as shares.
+        // How unlike the other two are: differences of what is one over them, times all three.
         let [x, y, z] = [moments.x, moments.y, moments.z];
         let [yz, zx, xy] = [(y - z).abs() * x, (z - x).abs() * y, (x - y).abs() * z];
         let world = if yz <= zx && yz <= xy {
