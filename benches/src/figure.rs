@@ -38,7 +38,7 @@ const RELAXATION: f64 = 1.0 / 24.0;
 pub const COPIES: [usize; 3] = [1, 16, 64];
 /// Steps per second.
 pub const RATES: [usize; 4] = [240, 120, 60, 30];
-/// So many a single figure takes as well: with as many, others keep it out of the floor as Sinew does.
+/// So many a single figure takes as well: with as many, others come nearest to keeping it out of the floor as Sinew does.
 pub const FINE: usize = 1920;
 /// And so few, where only Sinew still holds it.
 pub const COARSE: [usize; 3] = [20, 15, 10];
