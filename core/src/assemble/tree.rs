@@ -18,9 +18,12 @@
 // Rows and columns are the mathematics here; iterators would hide them.
 #![allow(clippy::needless_range_loop)]
 
+mod ball;
+
 use super::{Mobility, Structure};
 use crate::joint::{Row, Rows, SIGNS};
 use crate::solve::MOST;
+use ball::Ball;
 use glam::{DMat3, DVec3};
 use pulp::{Arch, Simd, WithSimd};
 
@@ -66,6 +69,7 @@ pub struct Tree {
     strays: Vec<u32>,
     node_of: Vec<u32>,
     links: Vec<Link>,
+    balls: Vec<Ball>,
     /// Which nodes lie between the root and some bodies, in order; and the answers of all these to each.
     reached: Vec<u32>,
     place: Vec<u32>,
@@ -82,6 +86,8 @@ struct Node {
 /// A body and what ties it to its parent, in numbers.
 #[derive(Clone, Copy, Debug)]
 struct Link {
+    /// It hangs on a ball, which then has the rest, with M' for K; or so many rows tie it.
+    on_ball: bool,
     count: usize,
     /// Which row of which joint each is.
     of: [(u32, u32); MOST_ROWS],
@@ -104,6 +110,7 @@ struct Link {
 impl Default for Link {
     fn default() -> Link {
         Link {
+            on_ball: false,
             count: 0,
             of: [(0, 0); MOST_ROWS],
             own: [[0.0; 6]; MOST_ROWS],
@@ -179,6 +186,7 @@ impl Tree {
         let answers = if count <= answering { count * (count + 1) / 2 } else { 0 };
         Some(Tree {
             links: vec![Link::default(); count],
+            balls: vec![Ball::default(); count],
             reached: Vec::with_capacity(count),
             place: vec![u32::MAX; count],
             answers: vec![[[0.0; 6]; 6]; answers],
@@ -215,7 +223,15 @@ impl Tree {
             let (above, below) = self.links.split_at_mut(n);
             let link = &mut below[0];
             let Mobility { shift, turn } = &mobility[body];
-            if *shift > 0.0 && *turn != DMat3::ZERO {
+            let tied = &self.joints[joints.0..joints.1];
+            let moves = *shift > 0.0 && *turn != DMat3::ZERO;
+            link.on_ball = moves && parent.is_some() && self.balls[n].take(tied, rows, gives, turn);
+            if let (true, Some(p)) = (link.on_ball, parent) {
+                link.weigh(*shift, turn);
+                self.balls[n].factor(&link.holds, &mut above[p].holds);
+                continue;
+            }
+            if moves {
                 link.yield_with(*shift, turn);
             } else if *shift == 0.0 && *turn == DMat3::ZERO && parent.is_none() {
                 link.yields = [[0.0; 6]; 6];
@@ -224,7 +240,7 @@ impl Tree {
             }
             let mut give = [0.0; MOST_ROWS];
             link.count = 0;
-            for &(j, e) in &self.joints[joints.0..joints.1] {
+            for &(j, e) in tied {
                 let own = &rows[j as usize];
                 if link.count + own.count > MOST_ROWS {
                     return false;
@@ -246,12 +262,23 @@ impl Tree {
         for (n, node) in self.nodes.iter().enumerate().rev() {
             let (above, below) = self.links.split_at_mut(n);
             let (link, pushed) = (&mut below[0], node.parent.map(|p| &mut above[p].pushed));
+            let pushed = match pushed {
+                Some(pushed) if link.on_ball => {
+                    self.balls[n].down(&link.holds, wanted, &link.pushed, pushed);
+                    continue;
+                }
+                pushed => pushed,
+            };
             link.moved = times(&link.yields, &link.pushed);
             by_count!(link.count, M => link.down::<M>(wanted, pushed));
         }
         for (n, node) in self.nodes.iter().enumerate() {
             let (above, below) = self.links.split_at_mut(n);
             let (link, moved) = (&mut below[0], node.parent.map(|p| &above[p].moved));
+            if let (true, Some(moved)) = (link.on_ball, moved) {
+                self.balls[n].up(&link.holds, &link.pushed, moved, &mut link.moved, forces);
+                continue;
+            }
             by_count!(link.count, M => link.up::<M>(moved, forces));
         }
     }
@@ -278,7 +305,10 @@ impl Tree {
             let n = self.reached[i] as usize;
             let link = &self.links[n];
             let (mut passes, mut alone) = ([[0.0; 6]; 6], link.yields);
-            by_count!(link.count, M => link.pass::<M>(&mut passes, &mut alone));
+            match link.on_ball {
+                true => (passes, alone) = self.balls[n].pass(),
+                false => by_count!(link.count, M => link.pass::<M>(&mut passes, &mut alone)),
+            }
             let (before, own) = self.answers.split_at_mut(index(i, 0));
             own[i] = alone;
             let Some(p) = self.nodes[n].parent.map(|p| self.place[p] as usize) else {
@@ -312,6 +342,16 @@ impl Tree {
 }
 
 impl Link {
+    /// M', in place of K.
+    #[inline(always)]
+    fn weigh(&mut self, shift: f64, turn: &DMat3) {
+        let (mass, inertia) = (1.0 / shift, turn.inverse());
+        for k in 0..3 {
+            self.holds[k][k] += mass;
+            (0..3).for_each(|i| self.holds[3 + k][3 + i] += inertia.col(k)[i]);
+        }
+    }
+
     /// What it yields with all that hangs on it.
     #[inline(always)]
     fn yield_with(&mut self, shift: f64, turn: &DMat3) {
