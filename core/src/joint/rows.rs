@@ -135,13 +135,11 @@ impl Rows {
             Kind::Thread(pitch) => rows.thread(pitch, a, b),
             Kind::Track => rows.track(joint, a, b, aim.upper == Some(true)),
             Kind::Pose(_) => {
-                // In the axes of the second frame, which are those of the inertia. Means of axes are no rotations.
-                let (own, vector) = pose(a, b, aim);
-                let inverse = inverse_left_jacobian(vector);
-                for k in 0..3 {
-                    let direction = own * DVec3::AXES[k];
-                    rows.rotation(vector.dot(direction), inverse * direction);
-                }
+                // Means of rotations are none.
+                let (a, b) = (a.turned.normalize(), b.turned.normalize());
+                let vector = pose(a, b, aim);
+                let slopes = DMat3::from_quat(b) * inverse_left_jacobian(vector);
+                (0..3).for_each(|k| rows.rotation(vector[k], slopes.col(k)));
             }
         }
     }
@@ -217,14 +215,13 @@ impl Rows {
     }
 
     /// The errors alone, as [`Self::between`] has them with products, and how many there are.
-    #[inline]
+    #[inline(always)]
     pub fn errors_between(joint: &Joint, a: &Side, b: &Side, aim: &Aim) -> ([f64; 6], usize) {
         match joint.kind {
             Kind::Directions(locked) => Rows::errors(locked, a, b),
             Kind::Pose(_) => {
-                let (own, vector) = pose(a, b, aim);
-                let along = |k: usize| vector.dot(own * DVec3::AXES[k]);
-                ([along(0), along(1), along(2), 0.0, 0.0, 0.0], 3)
+                let vector = pose(a.turned, b.turned, aim);
+                ([vector.x, vector.y, vector.z, 0.0, 0.0, 0.0], 3)
             }
             _ => {
                 let rows = Rows::between(joint, a, b, aim, Measure::Products);
@@ -387,12 +384,11 @@ impl Rows {
     }
 }
 
-/// How the second frame of a [`Kind::Pose`] is turned, and by which rotation vector from what it is held to.
+/// By which rotation vector the second frame of a [`Kind::Pose`] is turned from what it is held to: in its own axes, which
+/// are those of the inertia.
 #[inline(always)]
-fn pose(a: &Side, b: &Side, aim: &Aim) -> (DQuat, DVec3) {
-    let target = DQuat::from_mat3(&a.axes).normalize() * aim.target;
-    let own = DQuat::from_mat3(&b.axes).normalize();
-    (own, rotation::log(own * target.conjugate()))
+fn pose(a: DQuat, b: DQuat, aim: &Aim) -> DVec3 {
+    rotation::log((a * aim.target).conjugate() * b)
 }
 
 /// The end of a range that matters, and how far past it `value` is.
@@ -415,6 +411,7 @@ impl Row {
 }
 
 /// How the rotation vector `v` of a rotation changes per angular velocity (both in the axes it turns from).
+#[inline(always)]
 pub(crate) fn inverse_left_jacobian(v: DVec3) -> DMat3 {
     let angle_sq = v.length_squared();
     let cross =

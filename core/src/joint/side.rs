@@ -1,7 +1,7 @@
 //! One side of a joint at a moment: where its frame is in the world.
 
 use crate::scene::Placement;
-use glam::{DMat3, DVec3};
+use glam::{DMat3, DQuat, DVec3};
 
 /// Where the frame of one end of a joint is.
 ///
@@ -15,14 +15,16 @@ pub struct Side {
     pub lever: DVec3,
     /// The frame's axes.
     pub axes: DMat3,
+    /// The same as a rotation; of a mean not a unit one.
+    pub turned: DQuat,
 }
 
 impl Side {
     /// The side of an end at `place` with `frame` in it.
     pub fn new(place: &Placement, frame: &Placement) -> Side {
         let lever = place.rotation * frame.position;
-        let axes = DMat3::from_quat(place.rotation * frame.rotation);
-        Side { point: place.position + lever, lever, axes }
+        let turned = place.rotation * frame.rotation;
+        Side { point: place.position + lever, lever, axes: DMat3::from_quat(turned), turned }
     }
 
     /// Origin and lever between this moment (`share` 0) and a later one (1).
@@ -36,12 +38,18 @@ impl Side {
     #[inline(always)]
     pub fn mix(&self, later: &Side, share: f64) -> Side {
         let (point, lever) = self.mix_point(later, share);
-        Side { point, lever, axes: self.axes * (1.0 - share) + later.axes * share }
+        let same = if self.turned.dot(later.turned) < 0.0 { -share } else { share };
+        Side {
+            point,
+            lever,
+            axes: self.axes * (1.0 - share) + later.axes * share,
+            turned: self.turned * (1.0 - share) + later.turned * same,
+        }
     }
 }
 
 impl Default for Side {
     fn default() -> Self {
-        Side { point: DVec3::ZERO, lever: DVec3::ZERO, axes: DMat3::IDENTITY }
+        Side { point: DVec3::ZERO, lever: DVec3::ZERO, axes: DMat3::IDENTITY, turned: DQuat::IDENTITY }
     }
 }

@@ -88,6 +88,19 @@ impl Constraints {
         h: f64,
         yields: impl Fn(usize) -> (Mobility, Rate),
     ) {
+        pulp::Arch::new().dispatch(Expecting { c: self, rig, state, drives, from, to, h, yields });
+    }
+
+    #[inline(always)]
+    fn expect_in_step(
+        &mut self,
+        rig: &Rig,
+        state: &mut State,
+        drives: &[Drive],
+        (from, to): (f64, f64),
+        h: f64,
+        yields: impl Fn(usize) -> (Mobility, Rate),
+    ) {
         self.set_up(rig, state, drives, (from, to), h);
         for i in 0..rig.solids.len() {
             if self.jointed[i] {
@@ -101,9 +114,9 @@ impl Constraints {
             self.answer.spent[j] = [0.0; MOST];
             if !hold.on || joint.kind.one_sided() && !self.answer.caught[j] {
                 self.rows[j].clear();
-                continue;
+            } else if !hold.is_soft {
+                self.take_start(rig, j); // those of springs are there
             }
-            self.take_start(rig, j);
         }
         self.expect_rates(rig, to, h);
         for _ in 0..MOST_CHANGES {
@@ -128,6 +141,7 @@ impl Constraints {
     }
 
     /// The rows of a joint at the start of the step.
+    #[inline(always)]
     fn take_start(&mut self, rig: &Rig, j: usize) {
         let (hold, joint) = (&self.holds[j], &rig.joints[j]);
         let [a, b] = &hold.start;
@@ -138,6 +152,7 @@ impl Constraints {
     }
 
     /// Velocities of all bodies with the rows there are.
+    #[inline(always)]
     fn expect_rates(&mut self, rig: &Rig, to: f64, h: f64) {
         self.system.harden();
         self.answer.rates.copy_from_slice(&self.answer.alone);
@@ -302,6 +317,28 @@ impl Constraints {
     /// Velocity and spin of a body at the end of the step with the impulses of [`Self::answer`].
     pub fn answered(&self, body: usize) -> Rate {
         self.answer.after[body]
+    }
+}
+
+/// What joints do in a step, compiled for the vectors that the processor has; see [`super::constrain`].
+struct Expecting<'a, F> {
+    c: &'a mut Constraints,
+    rig: &'a Rig,
+    state: &'a mut State,
+    drives: &'a [Drive],
+    from: f64,
+    to: f64,
+    h: f64,
+    yields: F,
+}
+
+impl<F: Fn(usize) -> (Mobility, Rate)> pulp::WithSimd for Expecting<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        let Expecting { c, rig, state, drives, from, to, h, yields } = self;
+        c.expect_in_step(rig, state, drives, (from, to), h, yields);
     }
 }
 

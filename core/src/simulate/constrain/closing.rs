@@ -303,7 +303,12 @@ impl Constraints {
                         let lever = frames[e].lever + turn.cross(frames[e].lever);
                         let [x, y, z] = [0, 1, 2].map(|k| frames[e].axes.col(k));
                         let axes = DMat3::from_cols(x + turn.cross(x), y + turn.cross(y), z + turn.cross(z));
-                        Side { point: frames[e].point - frames[e].lever + shift + lever, lever, axes }
+                        Side {
+                            point: frames[e].point - frames[e].lever + shift + lever,
+                            lever,
+                            axes,
+                            ..frames[e]
+                        }
                     }
                 });
                 let rows = Rows::between(joint, &ahead[0], &ahead[1], &hold.to, Measure::Products);
@@ -409,11 +414,13 @@ impl Constraints {
                 }
                 continue;
             }
-            let a = hold.start[0].mix(&hold.end[0], late[0]);
-            let b = hold.start[1].mix(&hold.end[1], late[1]);
-            // Its rows are not needed any more where they are.
+            // Its rows are not needed any more where they are. What bodies turned by, springs pulled along.
             let rows = &mut self.rows[j];
-            rows.set(joint, &a, &b, &hold.to, Measure::Products);
+            if !hold.is_soft || hold.translations > 0 {
+                let a = hold.start[0].mix(&hold.end[0], late[0]);
+                let b = hold.start[1].mix(&hold.end[1], late[1]);
+                rows.set(joint, &a, &b, &hold.to, Measure::Products);
+            }
             for e in 0..2 {
                 let Some(body) = ends[e] else { continue };
                 rows.push(e, l, &mut self.forces[body]);
@@ -435,7 +442,8 @@ impl Constraints {
             }
             for e in 0..2 {
                 let Some(body) = self.system.structure.ends[j][e] else { continue };
-                hold.arrive(e, self.movers[body].end_position, &self.axes[body]);
+                let mover = &self.movers[body];
+                hold.arrive(e, mover.end_position, (&self.axes[body], mover.end_orientation));
             }
         }
     }

@@ -77,7 +77,8 @@ impl Constraints {
         for (j, hold) in self.holds.iter_mut().enumerate() {
             for e in 0..2 {
                 if let Some(body) = self.system.structure.ends[j][e] {
-                    hold.end[e] = hold.side(e, self.bodies[body].placement.position, &self.axes[body]);
+                    let Placement { position, rotation } = self.bodies[body].placement;
+                    hold.end[e] = hold.side(e, position, (&self.axes[body], rotation));
                 }
             }
             self.open[j] = self.assembly.open()[j];

@@ -207,7 +207,8 @@ impl Constraints {
         for (j, hold) in self.holds.iter_mut().enumerate() {
             for e in 0..2 {
                 if let Some(body) = self.system.structure.ends[j][e] {
-                    hold.end[e] = hold.side(e, state.solids[body].position, &self.axes[body]);
+                    let s = &state.solids[body];
+                    hold.end[e] = hold.side(e, s.position, (&self.axes[body], s.orientation));
                 }
             }
         }

@@ -30,7 +30,7 @@ use crate::rig::{Drive, Rig};
 use crate::scene::Placement;
 use crate::setup::Timing;
 use crate::solve::MOST;
-use glam::{DMat3, DVec3};
+use glam::{DMat3, DQuat, DVec3};
 use inside::Inside;
 use mover::Mover;
 use soft::Soft;
@@ -132,6 +132,7 @@ struct Hold {
     /// Origin and axes of its frames, in their ends.
     place: [DVec3; 2],
     frame: [DMat3; 2],
+    turned: [DQuat; 2],
     /// A point firmly on a point and nothing else: most joints are, and need no axes.
     point: bool,
     /// What tells of a range of angles that it is far from its ends.
@@ -158,26 +159,30 @@ impl Hold {
 
     fn frame_at(&mut self, frames: &[Placement; 2]) {
         self.place = [frames[0].position, frames[1].position];
-        self.frame = [DMat3::from_quat(frames[0].rotation), DMat3::from_quat(frames[1].rotation)];
+        self.turned = [frames[0].rotation, frames[1].rotation];
+        self.frame = self.turned.map(DMat3::from_quat);
     }
 
     /// Puts one of its frames at the end of the step to where it is with its end at `position` and turned like this.
     #[inline(always)]
-    fn arrive(&mut self, e: usize, position: DVec3, axes: &DMat3) {
+    fn arrive(&mut self, e: usize, position: DVec3, turned: (&DMat3, DQuat)) {
         if self.point {
-            let lever = *axes * self.place[e];
+            let lever = *turned.0 * self.place[e];
             (self.end[e].point, self.end[e].lever) = (position + lever, lever);
             return;
         }
-        self.end[e] = self.side(e, position, axes);
+        self.end[e] = self.side(e, position, turned);
     }
 
     /// Where one of its frames is, with its end at `position` and turned like this.
     #[inline(always)]
-    fn side(&self, e: usize, position: DVec3, axes: &DMat3) -> Side {
+    fn side(&self, e: usize, position: DVec3, (axes, turned): (&DMat3, DQuat)) -> Side {
         let lever = *axes * self.place[e];
-        let axes = if self.point { DMat3::IDENTITY } else { *axes * self.frame[e] };
-        Side { point: position + lever, lever, axes }
+        let point = position + lever;
+        if self.point {
+            return Side { point, lever, ..Side::default() };
+        }
+        Side { point, lever, axes: *axes * self.frame[e], turned: turned * self.turned[e] }
     }
 }
 
@@ -409,12 +414,16 @@ impl Constraints {
             }
             for (e, end) in joint.ends.iter().enumerate() {
                 match end {
-                    End::Solid(s) => hold.start[e] = hold.side(e, self.before[*s].position, &self.axes[*s]),
+                    End::Solid(s) => {
+                        let before = &self.before[*s];
+                        hold.start[e] = hold.side(e, before.position, (&self.axes[*s], before.orientation));
+                    }
                     other => {
-                        let now = place(rig, *other, &[], from);
-                        hold.start[e] = hold.side(e, now.position, &DMat3::from_quat(now.rotation));
-                        let then = place(rig, *other, &[], to);
-                        hold.end[e] = hold.side(e, then.position, &DMat3::from_quat(then.rotation));
+                        let at = |time: f64| {
+                            let Placement { position, rotation } = place(rig, *other, &[], time);
+                            hold.side(e, position, (&DMat3::from_quat(rotation), rotation))
+                        };
+                        (hold.start[e], hold.end[e]) = (at(from), at(to));
                     }
                 }
             }

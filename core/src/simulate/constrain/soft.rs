@@ -219,6 +219,7 @@ impl Felt {
 
 impl Constraints {
     /// Makes the springs of the step.
+    #[inline(always)]
     pub(super) fn soften(&mut self, rig: &Rig, state: &State, drives: &[Drive], h: f64) {
         let time = state.time;
         // Of every body: what it yields, and how it moves now. Both are made anew before they are used for anything else.
