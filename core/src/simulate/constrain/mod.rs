@@ -187,7 +187,7 @@ impl Hold {
 }
 
 /// Openings below this share of the mean link, and angles below this (rad), are closed.
-const CLOSED: f64 = 1e-7;
+const CLOSED: f64 = 1e-6;
 
 impl Constraints {
     /// Room for a rig's joints.
