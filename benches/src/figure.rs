@@ -27,8 +27,10 @@ const FRICTION: f64 = 0.8;
 const SPACING: f64 = 3.0;
 /// How long figures are simulated, s: they stand, fall and lie.
 pub const SECONDS: f64 = 4.0;
-/// How often the aims are keyed, straight in between: a ten-thousandth of a degree from the sines.
+/// How often springs' aims are keyed, straight in between: a ten-thousandth of a degree from the sines.
 const KEYS_PER_SECOND: f64 = 480.0;
+/// How often those of muscles are, as animators key: on smooth curves, as near to the sines.
+const FRAMES_PER_SECOND: f64 = 60.0;
 /// Damping of a motor per stiffness, s.
 const DAMPING: f64 = 0.05;
 /// Relaxation time of the muscles, s; strength alone counts.
@@ -75,6 +77,11 @@ impl Motor {
     /// How far it is to turn from rest at a time (s), rad.
     pub fn angle(&self, time: f64) -> f64 {
         self.amplitude * libm::sin(TAU * time + self.phase)
+    }
+
+    /// How fast, rad/s.
+    fn speed(&self, time: f64) -> f64 {
+        self.amplitude * TAU * libm::cos(TAU * time + self.phase)
     }
 
     /// How the second body is to be in the first one's frame.
@@ -299,10 +306,20 @@ fn spring(joint: &mut Joint, motor: &Motor) {
 
 /// The rotation that a guided body chases: at the first frame it stands as the others do.
 fn aims(node: usize, motor: &Motor) -> Channel {
-    let times: Vec<f64> = moments().collect();
+    let begins = 1.0 / KEYS_PER_SECOND;
+    let frames = (1..=(SECONDS * FRAMES_PER_SECOND) as usize + 1).map(|k| k as f64 / FRAMES_PER_SECOND);
+    let times: Vec<f64> = [0.0, begins].into_iter().chain(frames).collect();
     let aim = |t: f64| if t == 0.0 { motor.rest } else { motor.aim(t) };
+    let first = (motor.aim(begins) - motor.rest) * KEYS_PER_SECOND;
+    let rate = |t: f64| {
+        let half = motor.axis * (0.5 * motor.speed(t));
+        motor.aim(t) * DQuat::from_xyzw(half.x, half.y, half.z, 0.0)
+    };
+    let rates =
+        |until: f64| times.iter().flat_map(move |&t| if t < until { first } else { rate(t) }.to_array());
+    let (arriving, leaving) = (rates(1.5 * begins).collect(), rates(0.5 * begins).collect());
     let values = times.iter().flat_map(|&t| aim(t).to_array()).collect();
-    match Curve::new(Kind::Rotation, 4, times, values, Segments::Linear) {
+    match Curve::new(Kind::Rotation, 4, times, values, Segments::Cubic { arriving, leaving }) {
         Ok(curve) => Channel { node, property: Property::Rotation, curve },
         Err(e) => unreachable!("{e}"),
     }
