@@ -20,7 +20,7 @@ mod structure;
 mod tree;
 
 pub use structure::{Mobility, Structure};
-pub use tree::{Square, Tree};
+pub use tree::{Room as TreeRoom, Square, Tree};
 
 use crate::joint::{Aim, End, Joint, Kind, Measure, Rows, Side};
 use crate::rotation;

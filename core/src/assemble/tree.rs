@@ -68,11 +68,18 @@ pub struct Tree {
     /// Joints that are no part of the tree: they close loops, or hold others than the root to something that moves by itself.
     strays: Vec<u32>,
     node_of: Vec<u32>,
-    links: Vec<Link>,
-    balls: Vec<Ball>,
-    /// Which nodes lie between the root and some bodies, in order; and the answers of all these to each.
+    /// Which nodes lie between the root and some bodies, in order.
     reached: Vec<u32>,
     place: Vec<u32>,
+    room: Room,
+}
+
+/// What was prepared last. Nothing of it lasts: trees of as many bodies may take turns with one.
+#[derive(Clone, Debug, Default)]
+pub struct Room {
+    links: Vec<Link>,
+    balls: Vec<Ball>,
+    /// Answers of bodies to each other.
     answers: Vec<Square>,
 }
 
@@ -185,16 +192,28 @@ impl Tree {
         let count = nodes.len();
         let answers = if count <= answering { count * (count + 1) / 2 } else { 0 };
         Some(Tree {
-            links: vec![Link::default(); count],
-            balls: vec![Ball::default(); count],
             reached: Vec::with_capacity(count),
             place: vec![u32::MAX; count],
-            answers: vec![[[0.0; 6]; 6]; answers],
+            room: Room {
+                links: vec![Link::default(); count],
+                balls: vec![Ball::default(); count],
+                answers: vec![[[0.0; 6]; 6]; answers],
+            },
             nodes,
             joints,
             strays,
             node_of,
         })
+    }
+
+    /// How many bodies it is of.
+    pub fn count(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Works in another room, of a tree of as many bodies.
+    pub fn exchange(&mut self, room: &mut Room) {
+        std::mem::swap(&mut self.room, room);
     }
 
     /// Takes the rows of all joints, what bodies yield and what rows give (all of it: the row bears nothing). Whether it can
@@ -218,17 +237,17 @@ impl Tree {
 
     #[inline(always)]
     fn take(&mut self, rows: &[Rows], mobility: &[Mobility], gives: &[[f64; MOST]]) -> bool {
-        self.links.iter_mut().for_each(|l| l.holds = [[0.0; 6]; 6]);
+        self.room.links.iter_mut().for_each(|l| l.holds = [[0.0; 6]; 6]);
         for (n, &Node { body, parent, joints }) in self.nodes.iter().enumerate().rev() {
-            let (above, below) = self.links.split_at_mut(n);
+            let (above, below) = self.room.links.split_at_mut(n);
             let link = &mut below[0];
             let Mobility { shift, turn } = &mobility[body];
             let tied = &self.joints[joints.0..joints.1];
             let moves = *shift > 0.0 && *turn != DMat3::ZERO;
-            link.on_ball = moves && parent.is_some() && self.balls[n].take(tied, rows, gives, turn);
+            link.on_ball = moves && parent.is_some() && self.room.balls[n].take(tied, rows, gives, turn);
             if let (true, Some(p)) = (link.on_ball, parent) {
                 link.weigh(*shift, turn);
-                self.balls[n].factor(&link.holds, &mut above[p].holds);
+                self.room.balls[n].factor(&link.holds, &mut above[p].holds);
                 continue;
             }
             if moves {
@@ -258,13 +277,13 @@ impl Tree {
         for &(j, _) in &self.joints {
             forces[j as usize] = [0.0; MOST];
         }
-        self.links.iter_mut().for_each(|l| l.pushed = [0.0; 6]);
+        self.room.links.iter_mut().for_each(|l| l.pushed = [0.0; 6]);
         for (n, node) in self.nodes.iter().enumerate().rev() {
-            let (above, below) = self.links.split_at_mut(n);
+            let (above, below) = self.room.links.split_at_mut(n);
             let (link, pushed) = (&mut below[0], node.parent.map(|p| &mut above[p].pushed));
             let pushed = match pushed {
                 Some(pushed) if link.on_ball => {
-                    self.balls[n].down(&link.holds, wanted, &link.pushed, pushed);
+                    self.room.balls[n].down(&link.holds, wanted, &link.pushed, pushed);
                     continue;
                 }
                 pushed => pushed,
@@ -273,10 +292,10 @@ impl Tree {
             by_count!(link.count, M => link.down::<M>(wanted, pushed));
         }
         for (n, node) in self.nodes.iter().enumerate() {
-            let (above, below) = self.links.split_at_mut(n);
+            let (above, below) = self.room.links.split_at_mut(n);
             let (link, moved) = (&mut below[0], node.parent.map(|p| &above[p].moved));
             if let (true, Some(moved)) = (link.on_ball, moved) {
-                self.balls[n].up(&link.holds, &link.pushed, moved, &mut link.moved, forces);
+                self.room.balls[n].up(&link.holds, &link.pushed, moved, &mut link.moved, forces);
                 continue;
             }
             by_count!(link.count, M => link.up::<M>(moved, forces));
@@ -303,13 +322,13 @@ impl Tree {
         let index = |i: usize, j: usize| i * (i + 1) / 2 + j;
         for i in 0..self.reached.len() {
             let n = self.reached[i] as usize;
-            let link = &self.links[n];
+            let link = &self.room.links[n];
             let (mut passes, mut alone) = ([[0.0; 6]; 6], link.yields);
             match link.on_ball {
-                true => (passes, alone) = self.balls[n].pass(),
+                true => (passes, alone) = self.room.balls[n].pass(),
                 false => by_count!(link.count, M => link.pass::<M>(&mut passes, &mut alone)),
             }
-            let (before, own) = self.answers.split_at_mut(index(i, 0));
+            let (before, own) = self.room.answers.split_at_mut(index(i, 0));
             own[i] = alone;
             let Some(p) = self.nodes[n].parent.map(|p| self.place[p] as usize) else {
                 own[..i].fill([[0.0; 6]; 6]); // of another tree
@@ -333,8 +352,8 @@ impl Tree {
             for (b, &moved) in bodies.iter().enumerate() {
                 let j = self.place[self.node_of[moved as usize] as usize] as usize;
                 out[a * bodies.len() + b] = match j <= i {
-                    true => self.answers[index(i, j)],
-                    false => transposed(&self.answers[index(j, i)]),
+                    true => self.room.answers[index(i, j)],
+                    false => transposed(&self.room.answers[index(j, i)]),
                 };
             }
         }
@@ -550,9 +569,13 @@ fn times(m: &Square, v: &Six) -> Six {
 fn product(a: &Square, b: &Square) -> Square {
     let mut all = [[0.0; 6]; 6];
     for r in 0..6 {
+        let mut row = [0.0; 6];
         for k in 0..6 {
-            (0..6).for_each(|c| all[r][c] += a[r][k] * b[k][c]);
+            for c in 0..6 {
+                row[c] += a[r][k] * b[k][c];
+            }
         }
+        all[r] = row;
     }
     all
 }

@@ -34,17 +34,19 @@ impl Side {
         (self.point * keep + later.point * take, self.lever * keep + later.lever * take)
     }
 
+    /// Between this moment and a later one, how it is turned and nothing else.
+    #[inline(always)]
+    pub fn mix_turned(&self, later: &Side, share: f64) -> Side {
+        let same = if self.turned.dot(later.turned) < 0.0 { -share } else { share };
+        Side { turned: self.turned * (1.0 - share) + later.turned * same, ..Side::default() }
+    }
+
     /// Between this moment (`share` 0) and a later one (1).
     #[inline(always)]
     pub fn mix(&self, later: &Side, share: f64) -> Side {
         let (point, lever) = self.mix_point(later, share);
-        let same = if self.turned.dot(later.turned) < 0.0 { -share } else { share };
-        Side {
-            point,
-            lever,
-            axes: self.axes * (1.0 - share) + later.axes * share,
-            turned: self.turned * (1.0 - share) + later.turned * same,
-        }
+        let axes = self.axes * (1.0 - share) + later.axes * share;
+        Side { point, lever, axes, ..self.mix_turned(later, share) }
     }
 }
 

@@ -257,7 +257,9 @@ impl Lane {
                 if let Some(t) = &mut self.touch {
                     t.enter(&cluster);
                 }
+                self.linkages.enter(cluster.linkages);
                 step_cluster(rig, state, self, &cluster, dt);
+                self.linkages.leave(cluster.linkages);
                 if let (Some(t), true) = (&mut self.touch, several) {
                     t.leave(&cluster);
                 }

@@ -2,7 +2,7 @@
 //! effect on the digits of another, and several at a time.
 
 use super::State;
-use super::constrain::{Constraints, MOST_ANSWERING, Rate, Yield, constrain};
+use super::constrain::{Constraints, MOST_ANSWERING, Rate, Room, Yield, constrain};
 use super::state::at_start;
 use crate::assemble::Mobility;
 use crate::assemble::Square;
@@ -24,13 +24,26 @@ pub struct Linkages {
     /// How far each joint was open after the last step: scene units and rad.
     open: Vec<(f64, f64)>,
     most_answering: usize,
+    /// Rooms that are nobody's at the moment, by the sizes of linkages. The last that was used is the first to be used again.
+    free: Vec<Vec<Spare>>,
+}
+
+/// What a linkage needs in a step, and does not between steps: those of one size take turns.
+#[derive(Clone, Debug)]
+struct Spare {
+    room: Room,
+    state: State,
+    drives: Vec<Drive>,
 }
 
 /// One linkage.
 #[derive(Clone, Debug)]
 pub struct Linkage {
-    /// Its part of the rig, and a state to match; `None` for a rig that has no other linkage: then it is the whole.
+    /// Its part of the rig, and a state to match, which are only there in a step; `None` for a rig that has no other linkage:
+    /// then it is the whole.
     part: Option<(Rig, State, Vec<Drive>)>,
+    /// Whose rooms fit.
+    size: usize,
     /// Its solids and joints, by their numbers in the rig, in order.
     pub solids: Vec<u32>,
     joints: Vec<u32>,
@@ -111,7 +124,7 @@ impl Linkages {
         let those = |all: &[Option<u32>], k: usize| -> Vec<u32> {
             (0..all.len() as u32).filter(|i| all[*i as usize] == Some(k as u32)).collect()
         };
-        let all: Vec<Linkage> = (0..count)
+        let mut all: Vec<Linkage> = (0..count)
             .map(|k| {
                 let (solids, joints) = (those(&solids, k), those(&joints, k));
                 let whole = count == 1;
@@ -122,7 +135,20 @@ impl Linkages {
             })
             .collect();
         let most_answering = all.iter().filter(|l| l.answers).map(|l| l.solids.len()).max().unwrap_or(0);
-        Linkages { all, of, jointed, posed, open: vec![(0.0, 0.0); rig.joints.len()], most_answering }
+        let (mut sizes, mut free) = (Vec::new(), Vec::new());
+        for linkage in all.iter_mut().filter(|l| l.part.is_some()) {
+            let size = (linkage.constraints.size(), linkage.targets.len());
+            linkage.size = sizes.iter().position(|s| *s == size).unwrap_or_else(|| {
+                sizes.push(size);
+                free.push(Vec::new());
+                sizes.len() - 1
+            });
+            // All may come to be in one cluster: there is a room for each.
+            let spare = linkage.leave();
+            free[linkage.size].extend(spare);
+        }
+        let open = vec![(0.0, 0.0); rig.joints.len()];
+        Linkages { all, of, jointed, posed, open, most_answering, free }
     }
 
     /// Whether a body has joints.
@@ -174,6 +200,28 @@ impl Linkages {
     pub fn push(&mut self, solid: usize, force: DVec3, torque: DVec3) {
         if let Some((k, n)) = self.of[solid] {
             self.all[k as usize].constraints.push(n as usize, force, torque);
+        }
+    }
+
+    /// Those of a cluster are about to be stepped: they get rooms.
+    pub fn enter(&mut self, linkages: &[u32]) {
+        for &k in linkages {
+            let linkage = &mut self.all[k as usize];
+            if let Some((_, state, drives)) = &mut linkage.part {
+                let spare = self.free[linkage.size].pop().expect("as many rooms as linkages");
+                (*state, *drives) = (spare.state, spare.drives);
+                linkage.constraints.enter(spare.room);
+            }
+        }
+    }
+
+    /// They have been: others may have the rooms.
+    pub fn leave(&mut self, linkages: &[u32]) {
+        for &k in linkages.iter().rev() {
+            let linkage = &mut self.all[k as usize];
+            if let Some(spare) = linkage.leave() {
+                self.free[linkage.size].push(spare);
+            }
         }
     }
 
@@ -308,7 +356,9 @@ impl Linkages {
 
     /// Puts all together where they stand, without any motion.
     pub fn assemble(&mut self, rig: &Rig, state: &mut State) {
-        for Linkage { part, solids, constraints, .. } in &mut self.all {
+        for k in 0..self.all.len() as u32 {
+            self.enter(&[k]);
+            let Linkage { part, solids, constraints, .. } = &mut self.all[k as usize];
             match part {
                 None => constraints.put_state_together(rig, state),
                 Some((own_rig, own, _)) => {
@@ -318,11 +368,19 @@ impl Linkages {
                     own.solids.iter().zip(&*solids).for_each(|(s, g)| state.solids[*g as usize] = *s);
                 }
             }
+            self.leave(&[k]);
         }
     }
 }
 
 impl Linkage {
+    /// Gives its room away, if it is one of several.
+    fn leave(&mut self) -> Option<Spare> {
+        let (_, state, drives) = self.part.as_mut()?;
+        let (state, drives) = (std::mem::take(state), std::mem::take(drives));
+        Some(Spare { room: self.constraints.leave(), state, drives })
+    }
+
     /// Takes the state of the step, once.
     fn take(&mut self, rig: &Rig, state: &State, given: Given<'_>) {
         if std::mem::replace(&mut self.taken, true) {
@@ -330,7 +388,7 @@ impl Linkage {
         }
         let Linkage { part, solids, joints, targets, constraints, .. } = self;
         let Some((own_rig, own, own_drives)) = part else {
-            constraints.yields.copy_from_slice(given.yields);
+            constraints.room.yields.copy_from_slice(given.yields);
             return;
         };
         own.time = state.time;
@@ -339,7 +397,7 @@ impl Linkage {
             let s = *s as usize;
             own.solids[n] = state.solids[s];
             own_drives[n] = given.drives[s];
-            constraints.yields[n] = given.yields[s];
+            constraints.room.yields[n] = given.yields[s];
         }
         own.targets.iter_mut().zip(&*targets).for_each(|(t, g)| *t = state.targets[*g as usize]);
         own.joints.iter_mut().zip(&*joints).for_each(|(j, g)| *j = state.joints[*g as usize]);
@@ -351,7 +409,16 @@ impl Linkage {
         if whole {
             let constraints = Constraints::new(rig);
             let targets = Vec::new();
-            return Linkage { part: None, solids, joints, targets, constraints, taken: false, answers };
+            return Linkage {
+                part: None,
+                solids,
+                joints,
+                targets,
+                constraints,
+                taken: false,
+                answers,
+                size: 0,
+            };
         }
         let number = |s: usize| solids.binary_search(&(s as u32)).ok();
         let mut part = Rig {
@@ -409,6 +476,6 @@ impl Linkage {
         let state = at_start(&part);
         let drives = (0..solids.len()).map(|n| part.drive(n, part.range.start())).collect();
         let part = Some((part, state, drives));
-        Linkage { part, solids, joints, targets, constraints, taken: false, answers }
+        Linkage { part, solids, joints, targets, constraints, taken: false, answers, size: 0 }
     }
 }

@@ -17,7 +17,7 @@ use glam::{DQuat, DVec3};
 use std::sync::Arc;
 
 /// Everything that a step changes. Cloning it and stepping the clone gives the same bits.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 pub struct State {
     /// Scene time (s).
     pub time: f64,

@@ -10,14 +10,17 @@
 //!     p feels  K_p += X^T (M' - H D^-1 H^T) X,    g_p += X^T (g_i - M' c - H D^-1 e),    e = S^T g_i - H^T c + A^T b / y
 //! ```
 
+// Rows and columns are the mathematics here; iterators would hide them.
+#![allow(clippy::needless_range_loop)]
+
 use super::{Six, Square};
 use crate::joint::{Rows, SIGNS};
 use crate::solve::MOST;
 use glam::{DMat3, DVec3};
 
 /// Springs that give by less than this share of what the body itself does are better solved as rows: their forces are
-/// what is sought, and turns hardly tell of them.
-const STIFF: f64 = 1e-6;
+/// what is sought, and turns tell of them by their last digits.
+const STIFF: f64 = 1e-3;
 
 /// A ball and its springs, in numbers.
 #[derive(Clone, Copy, Debug, Default)]
@@ -111,12 +114,16 @@ impl Ball {
         self.per = left.inverse();
         for (follows, per) in self.follows.iter_mut().zip([self.per.x_axis, self.per.y_axis, self.per.z_axis])
         {
-            (0..6).for_each(|i| follows[i] = x[i] * per.x + y[i] * per.y + z[i] * per.z);
+            for i in 0..6 {
+                follows[i] = x[i] * per.x + y[i] * per.y + z[i] * per.z;
+            }
         }
         let f = &self.follows;
         let mut rest = *mass;
         for k in 0..6 {
-            (0..6).for_each(|i| rest[k][i] -= f[0][i] * x[k] + f[1][i] * y[k] + f[2][i] * z[k]);
+            for i in 0..6 {
+                rest[k][i] -= f[0][i] * x[k] + f[1][i] * y[k] + f[2][i] * z[k];
+            }
         }
         let turns = [
             sum(&rest[3], &rest[1], -d.z, &rest[2], d.y),
@@ -158,7 +165,9 @@ impl Ball {
         }
         let twist = self.between.cross(halves(&left).0);
         let twist = [0.0, 0.0, 0.0, twist.x, twist.y, twist.z];
-        (0..6).for_each(|i| parent[i] += left[i] + twist[i]);
+        for i in 0..6 {
+            parent[i] += left[i] + twist[i];
+        }
     }
 
     /// From the root: how it moves with its parent, and the forces.
@@ -172,7 +181,9 @@ impl Ball {
         let (v, w) = (velocity + self.lever.cross(u) + self.wanted, spin + u);
         *moved = [v.x, v.y, v.z, w.x, w.y, w.z];
         let force = &mut forces[self.point as usize];
-        (0..3).for_each(|i| force[i] = (super::dot(&mass[i], moved) - pushed[i]) * self.sign);
+        for i in 0..3 {
+            force[i] = (super::dot(&mass[i], moved) - pushed[i]) * self.sign;
+        }
         for k in 0..self.springs.count {
             let (j, of) = self.springs.of[k];
             forces[j as usize][of as usize] =
@@ -192,7 +203,9 @@ impl Ball {
         let [x, y, z] = &rows;
         let mut passes = [[0.0; 6]; 6];
         for k in 0..3 {
-            (0..6).for_each(|i| passes[3 + k][i] = -rows[k][i]);
+            for i in 0..6 {
+                passes[3 + k][i] = -rows[k][i];
+            }
             passes[3 + k][3 + k] += 1.0;
         }
         passes[0] = sum(&[1.0, 0.0, 0.0, 0.0, d.z, -d.y], y, r.z, z, -r.y);
@@ -220,7 +233,9 @@ fn halves(of: &Six) -> (DVec3, DVec3) {
 #[inline(always)]
 fn sum(a: &Six, b: &Six, by: f64, c: &Six, other: f64) -> Six {
     let mut sum = *a;
-    (0..6).for_each(|i| sum[i] += b[i] * by + c[i] * other);
+    for i in 0..6 {
+        sum[i] += b[i] * by + c[i] * other;
+    }
     sum
 }
 

@@ -15,6 +15,12 @@ use super::manifold::Manifold;
 use crate::scene::Placement;
 use crate::shape::Geometry;
 
+/// Whether all points at which two shapes can ever touch are found wherever they are: none comes up later.
+pub fn never_hides(a: &Geometry, b: &Geometry) -> bool {
+    use Geometry::{Ball, Capsule, HalfSpace};
+    matches!((a, b), (HalfSpace(_), Ball(_) | Capsule(_)) | (Ball(_) | Capsule(_), HalfSpace(_)))
+}
+
 /// Puts the manifolds of `a` and `b` (placed so) with points nearer than `reach` into `out`.
 pub fn near(
     (a, at_a): (&Geometry, &Placement),

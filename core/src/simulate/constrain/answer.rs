@@ -16,8 +16,8 @@
 // Rows and columns are the mathematics here; iterators would hide them.
 #![allow(clippy::needless_range_loop)]
 
+use super::Constraints;
 use super::closing::FAR_INSIDE;
-use super::{CLOSED, Constraints};
 use crate::assemble::{Mobility, Square};
 use crate::dynamics::top;
 use crate::joint::{End, Kind, Measure, Rows};
@@ -30,7 +30,7 @@ use glam::DVec3;
 pub type Rate = (DVec3, DVec3);
 
 /// Scratch for answers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Answer {
     /// Of every body at the end of the step: without joints, and with them but without contacts.
     alone: Vec<Rate>,
@@ -64,6 +64,11 @@ impl Answer {
             caught: vec![false; joints],
             spent: vec![[0.0; MOST]; joints],
         }
+    }
+
+    /// A body stands, as far as joints know.
+    pub(super) fn forget(&mut self, body: usize) {
+        self.alone[body] = (DVec3::ZERO, DVec3::ZERO);
     }
 
     /// The impulse along a row of a joint, with contacts; none along rows that it had not when impulses were found.
@@ -104,16 +109,16 @@ impl Constraints {
         self.set_up(rig, state, drives, (from, to), h);
         for i in 0..rig.solids.len() {
             if self.jointed[i] {
-                (self.mobility[i], self.answer.alone[i]) = yields(i);
+                (self.room.mobility[i], self.room.answer.alone[i]) = yields(i);
             }
         }
         for (j, joint) in rig.joints.iter().enumerate() {
             let hold = &self.holds[j];
             // What pushed in the step before is likely to push again.
-            self.answer.caught[j] = joint.kind.one_sided() && state.joints[j].multipliers[0] < 0.0;
-            self.answer.spent[j] = [0.0; MOST];
-            if !hold.on || joint.kind.one_sided() && !self.answer.caught[j] {
-                self.rows[j].clear();
+            self.room.answer.caught[j] = joint.kind.one_sided() && state.joints[j].multipliers[0] < 0.0;
+            self.room.answer.spent[j] = [0.0; MOST];
+            if !hold.on || joint.kind.one_sided() && !self.room.answer.caught[j] {
+                self.room.rows[j].clear();
             } else if !hold.is_soft {
                 self.take_start(rig, j); // those of springs are there
             }
@@ -124,15 +129,15 @@ impl Constraints {
                 break;
             }
         }
-        self.answer.is_known = true;
+        self.room.answer.is_known = true;
     }
 
     /// Has the movers guess that bodies end where they were found to go.
     pub(super) fn guess(&mut self, rig: &Rig, h: f64) {
-        for (i, mover) in self.movers.iter_mut().enumerate() {
-            let before = &self.before[i];
+        for (i, mover) in self.room.movers.iter_mut().enumerate() {
+            let before = &self.room.before[i];
             if self.jointed[i] && !before.fixed() {
-                let (velocity, spin) = self.answer.after[i];
+                let (velocity, spin) = self.room.answer.after[i];
                 let spun =
                     top::angular_velocity(before.orientation, before.momentum, rig.solids[i].per_inertia);
                 mover.guess((before.velocity + velocity) * (0.5 * h), (spun + spin) * (0.5 * h));
@@ -146,8 +151,8 @@ impl Constraints {
         let (hold, joint) = (&self.holds[j], &rig.joints[j]);
         let [a, b] = &hold.start;
         match hold.point {
-            true => self.rows[j].hold_point(a.lever, b.lever, b.point - a.point),
-            false => self.rows[j].set(joint, a, b, &hold.to, Measure::Products),
+            true => self.room.rows[j].hold_point(a.lever, b.lever, b.point - a.point),
+            false => self.room.rows[j].set(joint, a, b, &hold.to, Measure::Products),
         }
     }
 
@@ -155,25 +160,25 @@ impl Constraints {
     #[inline(always)]
     fn expect_rates(&mut self, rig: &Rig, to: f64, h: f64) {
         self.system.harden();
-        self.answer.rates.copy_from_slice(&self.answer.alone);
-        for (j, rows) in self.rows.iter().enumerate() {
-            if self.answer.spent[j] == [0.0; MOST] {
+        self.room.answer.rates.copy_from_slice(&self.room.answer.alone);
+        for (j, rows) in self.room.rows.iter().enumerate() {
+            if self.room.answer.spent[j] == [0.0; MOST] {
                 continue;
             }
             for (e, body) in self.system.structure.ends[j].iter().enumerate() {
                 let Some(body) = *body else { continue };
                 let mut push = (DVec3::ZERO, DVec3::ZERO);
-                rows.push(e, &self.answer.spent[j], &mut push);
-                yield_to(&mut self.answer.rates[body], &self.mobility[body], push);
+                rows.push(e, &self.room.answer.spent[j], &mut push);
+                yield_to(&mut self.room.answer.rates[body], &self.room.mobility[body], push);
             }
         }
         for (j, joint) in rig.joints.iter().enumerate() {
-            let (rows, hold) = (&self.rows[j], &self.holds[j]);
+            let (rows, hold) = (&self.room.rows[j], &self.holds[j]);
             let moving = joint.ends.map(|end| match end {
                 End::World => (DVec3::ZERO, DVec3::ZERO),
                 End::Keys(p) => rig.paths[p].velocity(to),
                 End::Hand(h) => rig.hands[h].velocity(to),
-                End::Solid(i) => self.answer.rates[i],
+                End::Solid(i) => self.room.answer.rates[i],
             });
             let rates = rows.rates(&moving);
             for r in 0..rows.count {
@@ -185,29 +190,34 @@ impl Constraints {
                     _ => {}
                 }
                 if hold.is_soft {
-                    if self.answer.spent[j][r] != 0.0 {
+                    if self.room.answer.spent[j][r] != 0.0 {
                         self.system.soften(j, r, f64::INFINITY);
                         wanted = 0.0;
                     } else {
-                        let (give, aim) = self.softs[j][r].rate();
+                        let (give, aim) = self.room.softs[j][r].rate();
                         self.system.soften(j, r, give);
                         wanted = aim - rates[r];
                     }
                 }
-                self.wanted[j][r] = wanted;
+                self.room.wanted[j][r] = wanted;
             }
         }
-        self.system.prepare(&self.rows, &self.mobility);
-        self.system.solve(&self.wanted, &mut self.change, || true);
-        self.forces.fill((DVec3::ZERO, DVec3::ZERO));
-        self.system.structure.spread(&self.rows, &self.change, &mut self.forces);
-        for (i, rate) in self.answer.rates.iter_mut().enumerate() {
-            yield_to(rate, &self.mobility[i], self.forces[i]);
+        self.system.prepare(&self.room.rows, &self.room.mobility);
+        self.system.solve(&self.room.wanted, &mut self.room.change, || true);
+        self.room.forces.fill((DVec3::ZERO, DVec3::ZERO));
+        self.system.structure.spread(&self.room.rows, &self.room.change, &mut self.room.forces);
+        for (i, rate) in self.room.answer.rates.iter_mut().enumerate() {
+            yield_to(rate, &self.room.mobility[i], self.room.forces[i]);
         }
-        self.answer.after.copy_from_slice(&self.answer.rates);
-        self.answer.held.copy_from_slice(&self.change);
-        self.answer.alone_held.copy_from_slice(&self.change);
-        self.answer.held_rows.iter_mut().zip(&self.rows).for_each(|(held, rows)| *held = rows.count);
+        self.room.answer.after.copy_from_slice(&self.room.answer.rates);
+        self.room.answer.held.copy_from_slice(&self.room.change);
+        self.room.answer.alone_held.copy_from_slice(&self.room.change);
+        self.room
+            .answer
+            .held_rows
+            .iter_mut()
+            .zip(&self.room.rows)
+            .for_each(|(held, rows)| *held = rows.count);
     }
 
     /// Catches ranges that bodies are heading beyond, lets go of those that would pull, and keeps actuators to their
@@ -218,39 +228,40 @@ impl Constraints {
         }
         let mut changed = false;
         for (j, joint) in rig.joints.iter().enumerate() {
-            let (hold, held) = (&self.holds[j], &self.answer.held[j]);
+            let (hold, held) = (&self.holds[j], &self.room.answer.held[j]);
             if !hold.on {
                 continue;
             }
             if joint.kind.one_sided() {
-                if self.answer.caught[j] {
+                if self.room.answer.caught[j] {
                     if held[0] > 0.0 {
-                        self.answer.caught[j] = false;
-                        self.rows[j].clear();
+                        self.room.answer.caught[j] = false;
+                        self.room.rows[j].clear();
                         changed = true;
                     }
                     continue;
                 }
                 let [a, b] = &hold.start;
                 let moving = joint.ends.map(|end| match end {
-                    End::Solid(i) => self.answer.after[i],
+                    End::Solid(i) => self.room.answer.after[i],
                     _ => (DVec3::ZERO, DVec3::ZERO),
                 });
                 if hold.inside.least(a, b) > FAR_INSIDE * h * (moving[1].1 - moving[0].1).length() {
                     continue;
                 }
                 let rows = Rows::between(joint, a, b, &hold.to, Measure::Products);
-                if rows.count > 0 && rows.error[0].min(0.0) + rows.rates(&moving)[0] * h > CLOSED * self.link
+                if rows.count > 0
+                    && rows.error[0].min(0.0) + rows.rates(&moving)[0] * h > self.closed * self.link
                 {
-                    self.rows[j] = rows;
-                    self.answer.caught[j] = true;
+                    self.room.rows[j] = rows;
+                    self.room.answer.caught[j] = true;
                     changed = true;
                 }
             } else if hold.is_soft {
-                for r in 0..self.rows[j].count {
-                    let spent = &mut self.answer.spent[j][r];
+                for r in 0..self.room.rows[j].count {
+                    let spent = &mut self.room.answer.spent[j][r];
                     let pull = held[r] / h;
-                    let most = self.softs[j][r].most(pull);
+                    let most = self.room.softs[j][r].most(pull);
                     if *spent == 0.0 && most != pull {
                         // Nothing at all would look like an actuator that is not spent.
                         *spent = if most == 0.0 { f64::MIN_POSITIVE } else { most * h };
@@ -274,49 +285,49 @@ impl Constraints {
 
     /// Velocity and spin of a body at the end of the step without contacts.
     pub fn expected(&self, body: usize) -> Rate {
-        self.answer.rates[body]
+        self.room.answer.rates[body]
     }
 
     /// What pushes on each of `bodies` do to each: into `out`, by the one pushed and the one moved.
     pub fn couple(&mut self, bodies: &[u32], out: &mut [Square]) {
-        self.system.couple(&self.rows, &self.mobility, bodies, out);
+        self.system.couple(&self.room.rows, &self.room.mobility, bodies, out);
     }
 
     /// Finds what impulses on bodies do to all of them.
     pub fn answer(&mut self, impulse: impl Fn(usize) -> Rate) {
         self.respond(impulse);
-        for (after, at) in self.answer.after.iter_mut().zip(&self.answer.rates) {
+        for (after, at) in self.room.answer.after.iter_mut().zip(&self.room.answer.rates) {
             *after = (at.0 + after.0, at.1 + after.1);
         }
-        for (j, held) in self.answer.held.iter_mut().enumerate() {
-            *held = self.answer.alone_held[j];
-            (0..self.rows[j].count).for_each(|r| held[r] += self.change[j][r]);
+        for (j, held) in self.room.answer.held.iter_mut().enumerate() {
+            *held = self.room.answer.alone_held[j];
+            (0..self.room.rows[j].count).for_each(|r| held[r] += self.room.change[j][r]);
         }
     }
 
     /// Finds by how much pushes on bodies move all of them, with the rows and the matrix there are: into `after`.
     pub(super) fn respond(&mut self, push: impl Fn(usize) -> Rate) {
-        for (i, moved) in self.answer.after.iter_mut().enumerate() {
+        for (i, moved) in self.room.answer.after.iter_mut().enumerate() {
             *moved = (DVec3::ZERO, DVec3::ZERO);
-            yield_to(moved, &self.mobility[i], push(i));
+            yield_to(moved, &self.room.mobility[i], push(i));
         }
-        for (j, rows) in self.rows.iter().enumerate() {
+        for (j, rows) in self.room.rows.iter().enumerate() {
             let moving = self.system.structure.ends[j]
-                .map(|end| end.map_or((DVec3::ZERO, DVec3::ZERO), |i| self.answer.after[i]));
+                .map(|end| end.map_or((DVec3::ZERO, DVec3::ZERO), |i| self.room.answer.after[i]));
             let rates = rows.rates(&moving);
-            (0..rows.count).for_each(|r| self.wanted[j][r] = -rates[r]);
+            (0..rows.count).for_each(|r| self.room.wanted[j][r] = -rates[r]);
         }
-        self.system.solve(&self.wanted, &mut self.change, || true);
-        self.forces.fill((DVec3::ZERO, DVec3::ZERO));
-        self.system.structure.spread(&self.rows, &self.change, &mut self.forces);
-        for (i, moved) in self.answer.after.iter_mut().enumerate() {
-            yield_to(moved, &self.mobility[i], self.forces[i]);
+        self.system.solve(&self.room.wanted, &mut self.room.change, || true);
+        self.room.forces.fill((DVec3::ZERO, DVec3::ZERO));
+        self.system.structure.spread(&self.room.rows, &self.room.change, &mut self.room.forces);
+        for (i, moved) in self.room.answer.after.iter_mut().enumerate() {
+            yield_to(moved, &self.room.mobility[i], self.room.forces[i]);
         }
     }
 
     /// Velocity and spin of a body at the end of the step with the impulses of [`Self::answer`].
     pub fn answered(&self, body: usize) -> Rate {
-        self.answer.after[body]
+        self.room.answer.after[body]
     }
 }
 

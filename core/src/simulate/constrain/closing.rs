@@ -12,8 +12,9 @@
 // Rows and columns are the mathematics here; iterators would hide them.
 #![allow(clippy::needless_range_loop)]
 
+use super::room::Memo;
 use super::soft::Soft;
-use super::{CLOSED, Constraints, Memo, end_axes};
+use super::{Constraints, end_axes};
 use crate::joint::{End, Kind, Measure, Rows, Side};
 use crate::rig::Rig;
 use crate::setup::Tier;
@@ -57,7 +58,7 @@ impl Constraints {
     /// Finds the multipliers; whether all joints are closed.
     #[inline(always)]
     pub(super) fn close(&mut self, rig: &Rig, h: f64) -> bool {
-        self.best.0 = f64::INFINITY;
+        self.room.best.0 = f64::INFINITY;
         self.catch(rig);
         self.place_ends(); // where the movers guess
         self.hold_levers(rig);
@@ -83,15 +84,19 @@ impl Constraints {
             let within = |share: f64| open.0 <= share * self.link && open.1 <= share;
             let is_slow = size > SLOW * last && !patient;
             first = if first.is_infinite() { size } else { first };
-            let clear = within(CLOSED) || size < CLEAR * first;
-            if clear && anew < MOST_ANEW && !limited && self.movers.iter().any(|m| m.missed() > MISJUDGED) {
+            let clear = within(self.closed) || size < CLEAR * first;
+            if clear
+                && anew < MOST_ANEW
+                && !limited
+                && self.room.movers.iter().any(|m| m.missed() > MISJUDGED)
+            {
                 anew += 1;
                 (first, last, left) = (f64::INFINITY, f64::INFINITY, rig.solver.rounds);
                 self.hold_levers(rig);
                 continue;
             }
             // Or as near as numbers come: forces in long chains of hinges are sensitive without bounds.
-            if within(CLOSED) || is_slow && within(GOOD) {
+            if within(self.closed) || is_slow && within(GOOD) {
                 if changes < MOST_CHANGES && self.change_ranges(rig, changes < MOST_CHANGES / 3) {
                     changes += 1;
                     last = f64::INFINITY;
@@ -118,16 +123,16 @@ impl Constraints {
     /// other in a long step, and what is found there says little. Else forgets those of the step before, but for springs that
     /// pull their utmost. Whether there are any.
     fn start_over(&mut self, h: f64) -> bool {
-        let known = self.answer.is_known;
+        let known = self.room.answer.is_known;
         if !self.any_soft && !known {
-            self.multipliers.fill([0.0; MOST]);
+            self.room.multipliers.fill([0.0; MOST]);
             return false;
         }
-        for (j, multipliers) in self.multipliers.iter_mut().enumerate() {
+        for (j, multipliers) in self.room.multipliers.iter_mut().enumerate() {
             let soft = self.holds[j].is_soft;
-            let expected = known && self.holds[j].active;
-            for r in (0..MOST).filter(|r| !(soft && self.softs[j][*r].is_spent())) {
-                multipliers[r] = if expected { self.answer.impulse(j, r) / h } else { 0.0 };
+            let (expected, count) = (known && self.holds[j].active, self.room.rows[j].count);
+            for r in (0..MOST).filter(|r| !(soft && *r < count && self.room.softs[j][*r].is_spent())) {
+                multipliers[r] = if expected { self.room.answer.impulse(j, r) / h } else { 0.0 };
             }
         }
         true
@@ -137,12 +142,12 @@ impl Constraints {
     /// closes by the same share every time is closed at once (Anderson 1965, one step back).
     #[inline(always)]
     fn advance(&mut self, trend: bool) {
-        let Memo { wanted, change, step } = &mut self.memo;
+        let Memo { wanted, change, step } = &mut self.room.memo;
         // Openings and angles apart, so that the unit of length does not matter.
         let (mut along, mut size) = ([0.0; 2], [0.0; 2]);
         if trend {
-            for (j, (now, before)) in self.wanted.iter().zip(wanted.iter()).enumerate() {
-                let rows = &self.rows[j];
+            for (j, (now, before)) in self.room.wanted.iter().zip(wanted.iter()).enumerate() {
+                let rows = &self.room.rows[j];
                 let mut add = |r: usize, turns: usize| {
                     let less = now[r] - before[r];
                     along[turns] += now[r] * less;
@@ -162,9 +167,10 @@ impl Constraints {
         let (along, size) = (sum(along), sum(size));
         let share = if size > 0.0 { (along / size).clamp(-MOST_TREND, MOST_TREND) } else { 0.0 };
         let clock = self.clock;
-        self.system.solve(&self.wanted, &mut self.change, || clock.goes_on());
-        let all = self.change.iter().zip(change.iter()).zip(step.iter_mut()).zip(&mut self.multipliers);
-        for ((((now, before), step), multipliers), rows) in all.zip(&self.rows) {
+        self.system.solve(&self.room.wanted, &mut self.room.change, || clock.goes_on());
+        let all =
+            self.room.change.iter().zip(change.iter()).zip(step.iter_mut()).zip(&mut self.room.multipliers);
+        for ((((now, before), step), multipliers), rows) in all.zip(&self.room.rows) {
             let mut go_on = |r: usize| {
                 // Without a trend, what is remembered may be of any step, and no number.
                 let by = if share == 0.0 { now[r] } else { now[r] - share * (step[r] + now[r] - before[r]) };
@@ -177,8 +183,8 @@ impl Constraints {
             }
         }
         // The next round makes these anew.
-        std::mem::swap(wanted, &mut self.wanted);
-        std::mem::swap(change, &mut self.change);
+        std::mem::swap(wanted, &mut self.room.wanted);
+        std::mem::swap(change, &mut self.room.change);
     }
 
     /// Moves the bodies by the multipliers there are, if there are any.
@@ -186,9 +192,9 @@ impl Constraints {
     pub(super) fn follow(&mut self, pulls: bool) {
         self.begin_forces();
         if pulls {
-            self.system.structure.spread(&self.rows, &self.multipliers, &mut self.forces);
+            self.system.structure.spread(&self.room.rows, &self.room.multipliers, &mut self.room.forces);
         }
-        for (mover, (force, torque)) in self.movers.iter_mut().zip(&self.forces) {
+        for (mover, (force, torque)) in self.room.movers.iter_mut().zip(&self.room.forces) {
             mover.follow(*force, *torque);
         }
         self.place_ends();
@@ -197,9 +203,9 @@ impl Constraints {
     /// No forces yet but those of contacts.
     #[inline(always)]
     fn begin_forces(&mut self) {
-        match self.pushed {
-            true => self.forces.copy_from_slice(&self.pushes),
-            false => self.forces.fill((DVec3::ZERO, DVec3::ZERO)),
+        match self.room.pushed {
+            true => self.room.forces.copy_from_slice(&self.room.pushes),
+            false => self.room.forces.fill((DVec3::ZERO, DVec3::ZERO)),
         }
     }
 
@@ -209,7 +215,7 @@ impl Constraints {
     fn hold_levers(&mut self, rig: &Rig) {
         self.steep = self.is_steep();
         if self.steep {
-            self.slopes.fill(DMat3::ZERO);
+            self.room.slopes.fill(DMat3::ZERO);
         }
         for (j, joint) in rig.joints.iter().enumerate() {
             if joint.kind == Kind::Track && self.holds[j].active {
@@ -221,7 +227,7 @@ impl Constraints {
             }
             let hold = &self.holds[j];
             if !hold.active {
-                self.rows[j].clear();
+                self.room.rows[j].clear();
                 continue;
             }
             let late = [self.late(j, 0), self.late(j, 1)];
@@ -231,47 +237,50 @@ impl Constraints {
                 let (point_a, lever_a) = a.mix_point(later_a, late[0]);
                 let (point_b, lever_b) = b.mix_point(later_b, late[1]);
                 let apart = point_b - point_a;
-                self.rows[j].hold_point(lever_a - apart, lever_b, apart);
+                self.room.rows[j].hold_point(lever_a - apart, lever_b, apart);
+            } else if hold.muscle {
+                let (a, b) = (a.mix_turned(later_a, late[0]), b.mix_turned(later_b, late[1]));
+                self.room.rows[j].set(joint, &a, &b, &hold.to, Measure::Products);
             } else {
                 let (mut a, b) = (a.mix(later_a, late[0]), b.mix(later_b, late[1]));
                 if hold.translations == 3 && !hold.is_soft && joint.kind != Kind::Track {
                     a.lever -= b.point - a.point;
                 }
-                self.rows[j].set(joint, &a, &b, &hold.to, Measure::Products);
+                self.room.rows[j].set(joint, &a, &b, &hold.to, Measure::Products);
             }
             if self.steep {
-                let rows = &self.rows[j];
+                let rows = &self.room.rows[j];
                 for e in 0..2 {
                     let Some(body) = self.system.structure.ends[j][e] else { continue };
-                    let force = rows.pull(e, &self.multipliers[j]);
+                    let force = rows.pull(e, &self.room.multipliers[j]);
                     // d (r x f) = (dc x r) x f = r (f . dc) - (r . f) dc
                     let r = hold.end[e].lever * late[e];
                     let along = r.dot(force);
-                    let slope = &mut self.slopes[body];
+                    let slope = &mut self.room.slopes[body];
                     slope.x_axis += DVec3::new(along, 0.0, 0.0) - r * force.x;
                     slope.y_axis += DVec3::new(0.0, along, 0.0) - r * force.y;
                     slope.z_axis += DVec3::new(0.0, 0.0, along) - r * force.z;
                 }
             }
         }
-        for (i, mover) in self.movers.iter_mut().enumerate() {
-            mover.hold(&self.slopes[i], self.steep);
-            self.mobility[i] = mover.mobility();
+        for (i, mover) in self.room.movers.iter_mut().enumerate() {
+            mover.hold(&self.room.slopes[i], self.steep);
+            self.room.mobility[i] = mover.mobility();
         }
         self.system.harden();
         for (j, _) in self.holds.iter().enumerate().filter(|(_, h)| h.is_soft && h.active) {
-            for r in 0..self.rows[j].count {
-                self.system.soften(j, r, self.softs[j][r].give());
+            for r in 0..self.room.rows[j].count {
+                self.system.soften(j, r, self.room.softs[j][r].give());
             }
         }
-        self.system.prepare(&self.rows, &self.mobility);
+        self.system.prepare(&self.room.rows, &self.room.mobility);
     }
 
     /// How late in the step forces act on one end of a joint.
     #[inline(always)]
     fn late(&self, j: usize, e: usize) -> f64 {
         match self.system.structure.ends[j][e] {
-            Some(body) => self.movers[body].late,
+            Some(body) => self.room.movers[body].late,
             None => 0.5,
         }
     }
@@ -283,14 +292,14 @@ impl Constraints {
             let hold = &mut self.holds[j];
             hold.active = hold.on;
             if !hold.on {
-                self.multipliers[j] = [0.0; MOST];
+                self.room.multipliers[j] = [0.0; MOST];
             } else if joint.kind.one_sided() {
                 // Where the bodies are heading decides.
                 if let [Some(a), Some(b)] = self.system.structure.ends[j] {
-                    let turns = [a, b].map(|body| self.movers[body].free().1.length());
+                    let turns = [a, b].map(|body| self.room.movers[body].free().1.length());
                     if hold.inside.least(&hold.start[0], &hold.start[1]) > FAR_INSIDE * (turns[0] + turns[1])
                     {
-                        (hold.active, self.multipliers[j]) = (false, [0.0; MOST]);
+                        (hold.active, self.room.multipliers[j]) = (false, [0.0; MOST]);
                         (hold.to.upper, hold.from.upper) = (None, None);
                         continue;
                     }
@@ -299,7 +308,7 @@ impl Constraints {
                 let ahead: [Side; 2] = std::array::from_fn(|e| match self.system.structure.ends[j][e] {
                     None => hold.end[e],
                     Some(body) => {
-                        let (shift, turn) = self.movers[body].free();
+                        let (shift, turn) = self.room.movers[body].free();
                         let lever = frames[e].lever + turn.cross(frames[e].lever);
                         let [x, y, z] = [0, 1, 2].map(|k| frames[e].axes.col(k));
                         let axes = DMat3::from_cols(x + turn.cross(x), y + turn.cross(y), z + turn.cross(z));
@@ -323,7 +332,7 @@ impl Constraints {
                 hold.to.upper = past;
                 hold.from.upper = past;
                 if !hold.active {
-                    self.multipliers[j] = [0.0; MOST];
+                    self.room.multipliers[j] = [0.0; MOST];
                 }
             }
         }
@@ -339,7 +348,7 @@ impl Constraints {
             let hold = &mut self.holds[j];
             if hold.is_soft && hold.on {
                 let (soft, multipliers) =
-                    (&mut self.softs[j][..self.rows[j].count], &mut self.multipliers[j]);
+                    (&mut self.room.softs[j][..self.room.rows[j].count], &mut self.room.multipliers[j]);
                 if matches!(joint.ends[0], End::Hand(_)) {
                     changed |= Soft::spend_together(soft, multipliers);
                     continue;
@@ -349,12 +358,12 @@ impl Constraints {
                 }
             }
             let ranges = hold.on && joint.kind.one_sided();
-            if ranges && hold.active && let_go && self.multipliers[j][0] > 0.0 {
-                (hold.active, self.multipliers[j]) = (false, [0.0; MOST]);
+            if ranges && hold.active && let_go && self.room.multipliers[j][0] > 0.0 {
+                (hold.active, self.room.multipliers[j]) = (false, [0.0; MOST]);
                 changed = true;
             }
         }
-        self.catch_past(rig, CLOSED * self.link) || changed
+        self.catch_past(rig, self.closed * self.link) || changed
     }
 
     /// Catches ranges that are past their end by more than `more` rad or units; whether there were any.
@@ -376,11 +385,11 @@ impl Constraints {
     #[inline(always)]
     fn is_steep(&self) -> bool {
         self.holds.iter().enumerate().filter(|(_, h)| h.active).any(|(j, hold)| {
-            let l = &self.multipliers[j];
+            let l = &self.room.multipliers[j];
             let force = if hold.translations == 0 { 0.0 } else { l[0].abs().max(l[1].abs()).max(l[2].abs()) };
             (0..2).any(|e| {
                 self.system.structure.ends[j][e].is_some_and(|body| {
-                    force * hold.start[e].lever.length() * self.movers[body].swiftness() > STEEP
+                    force * hold.start[e].lever.length() * self.room.movers[body].swiftness() > STEEP
                 })
             })
         })
@@ -395,27 +404,27 @@ impl Constraints {
             if !hold.active {
                 continue;
             }
-            let l = &self.multipliers[j];
+            let l = &self.room.multipliers[j];
             let ends = self.system.structure.ends[j];
             let late = [self.late(j, 0), self.late(j, 1)];
             if hold.point {
                 let force = DVec3::new(l[0], l[1], l[2]);
                 let mid = |e: usize, late: f64| hold.start[e].mix_point(&hold.end[e], late);
                 if let Some(body) = ends[1] {
-                    self.forces[body].0 += force;
-                    self.forces[body].1 += mid(1, late[1]).1.cross(force);
+                    self.room.forces[body].0 += force;
+                    self.room.forces[body].1 += mid(1, late[1]).1.cross(force);
                 }
                 if let Some(body) = ends[0] {
                     // What is left open does not turn the pair: the two forces act at one point.
                     let (point, lever) = mid(0, late[0]);
                     let lever = lever + mid(1, late[0]).0 - point;
-                    self.forces[body].0 -= force;
-                    self.forces[body].1 -= lever.cross(force);
+                    self.room.forces[body].0 -= force;
+                    self.room.forces[body].1 -= lever.cross(force);
                 }
                 continue;
             }
             // Its rows are not needed any more where they are. What bodies turned by, springs pulled along.
-            let rows = &mut self.rows[j];
+            let rows = &mut self.room.rows[j];
             if !hold.is_soft || hold.translations > 0 {
                 let a = hold.start[0].mix(&hold.end[0], late[0]);
                 let b = hold.start[1].mix(&hold.end[1], late[1]);
@@ -423,7 +432,7 @@ impl Constraints {
             }
             for e in 0..2 {
                 let Some(body) = ends[e] else { continue };
-                rows.push(e, l, &mut self.forces[body]);
+                rows.push(e, l, &mut self.room.forces[body]);
             }
         }
     }
@@ -431,9 +440,9 @@ impl Constraints {
     /// Puts the frames where the bodies have come to.
     #[inline(always)]
     fn place_ends(&mut self) {
-        for (i, m) in self.movers.iter().enumerate() {
+        for (i, m) in self.room.movers.iter().enumerate() {
             if self.jointed[i] {
-                self.axes[i] = end_axes(m);
+                self.room.axes[i] = end_axes(m);
             }
         }
         for (j, hold) in self.holds.iter_mut().enumerate() {
@@ -442,8 +451,8 @@ impl Constraints {
             }
             for e in 0..2 {
                 let Some(body) = self.system.structure.ends[j][e] else { continue };
-                let mover = &self.movers[body];
-                hold.arrive(e, mover.end_position, (&self.axes[body], mover.end_orientation));
+                let mover = &self.room.movers[body];
+                hold.arrive(e, mover.end_position, (&self.room.axes[body], mover.end_orientation));
             }
         }
     }
@@ -455,17 +464,17 @@ impl Constraints {
         let mut sum = 0.0;
         for (j, joint) in rig.joints.iter().enumerate() {
             let hold = &self.holds[j];
-            let wanted = &mut self.wanted[j];
+            let wanted = &mut self.room.wanted[j];
             if !hold.active {
                 *wanted = [0.0; MOST];
-                self.open[j] = (0.0, 0.0);
+                self.room.open[j] = (0.0, 0.0);
                 continue;
             }
             if hold.point {
                 let apart = hold.end[1].point - hold.end[0].point;
                 *wanted = [-apart.x, -apart.y, -apart.z, 0.0, 0.0, 0.0];
                 let most = apart.abs().max_element();
-                self.open[j] = (most, 0.0);
+                self.room.open[j] = (most, 0.0);
                 worst.0 = worst.0.max(most);
                 sum += apart.x + apart.y + apart.z;
                 continue;
@@ -482,7 +491,7 @@ impl Constraints {
                     }
                 }
                 *wanted = errors.map(|e| -e);
-                self.open[j] = open;
+                self.room.open[j] = open;
                 worst = (worst.0.max(open.0), worst.1.max(open.1));
                 continue;
             }
@@ -490,7 +499,7 @@ impl Constraints {
             errors[0] -= hold.past;
             if hold.is_soft {
                 for r in 0..count {
-                    errors[r] = self.softs[j][r].residual(errors[r], self.multipliers[j][r]);
+                    errors[r] = self.room.softs[j][r].residual(errors[r], self.room.multipliers[j][r]);
                 }
             }
             let translations = joint.kind.translations().min(count);
@@ -503,11 +512,11 @@ impl Constraints {
             *wanted = errors.map(|e| -e);
             if hold.is_soft {
                 for r in 0..count {
-                    wanted[r] *= self.softs[j][r].unscale();
+                    wanted[r] *= self.room.softs[j][r].unscale();
                 }
-                self.open[j] = (0.0, 0.0);
+                self.room.open[j] = (0.0, 0.0);
             } else {
-                self.open[j] = open;
+                self.room.open[j] = open;
             }
             worst = (worst.0.max(open.0), worst.1.max(open.1));
         }
@@ -518,13 +527,13 @@ impl Constraints {
     /// Sums up, for every body, how hard its joints pull outwards.
     #[inline(always)]
     pub(super) fn measure_stretch(&mut self) {
-        self.stretches.fill(0.0);
+        self.room.stretches.fill(0.0);
         for (j, hold) in self.holds.iter().enumerate().filter(|(_, h)| h.point && h.on) {
-            let l = &self.multipliers[j];
+            let l = &self.room.multipliers[j];
             let force = DVec3::new(l[0], l[1], l[2]);
             for (e, sign) in [(0, -1.0), (1, 1.0)] {
                 if let Some(body) = self.system.structure.ends[j][e] {
-                    self.stretches[body] += (sign * force.dot(hold.start[e].lever)).max(0.0);
+                    self.room.stretches[body] += (sign * force.dot(hold.start[e].lever)).max(0.0);
                 }
             }
         }

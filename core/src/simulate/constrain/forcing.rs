@@ -21,21 +21,21 @@ impl Constraints {
     /// Assembles the bodies; whether joints are closed.
     pub(super) fn force(&mut self, rig: &Rig, state: &mut State, to: f64, h: f64) -> bool {
         for (i, body) in self.bodies.iter_mut().enumerate() {
-            let (shift, _) = self.movers[i].free();
-            let before = &self.before[i];
+            let (shift, _) = self.room.movers[i].free();
+            let before = &self.room.before[i];
             // Contacts have pushed it meanwhile.
-            let (force, torque) = self.pushes[i];
-            let gains = self.movers[i].gains(force, torque);
+            let (force, torque) = self.room.pushes[i];
+            let gains = self.room.movers[i].gains(force, torque);
             state.solids[i].velocity += gains.0;
             state.solids[i].momentum += gains.1;
-            let turned = match self.yields[i].coasts {
+            let turned = match self.room.yields[i].coasts {
                 true => {
                     let spun = before.momentum + gains.1 * 0.5;
                     top::turn(before.orientation, spun, rig.solids[i].per_inertia, h)
                 }
                 false => state.solids[i].orientation,
             };
-            let position = before.position + shift + force * self.movers[i].mobility().shift;
+            let position = before.position + shift + force * self.room.movers[i].mobility().shift;
             body.placement = Placement { position, rotation: turned };
         }
         for (j, hold) in self.holds.iter().enumerate() {
@@ -63,26 +63,27 @@ impl Constraints {
             let (from, at) = (&self.free[i], &self.bodies[i].placement);
             s.velocity += (at.position - from.position) / h;
             let turned = rotation::log(at.rotation * from.rotation.conjugate());
-            let before = &self.before[i];
-            if self.yields[i].coasts {
-                s.momentum = before.momentum + self.movers[i].gains(self.pushes[i].0, self.pushes[i].1).1;
+            let before = &self.room.before[i];
+            if self.room.yields[i].coasts {
+                s.momentum = before.momentum
+                    + self.room.movers[i].gains(self.room.pushes[i].0, self.room.pushes[i].1).1;
             }
             s.momentum += top::angular_momentum(at.rotation, turned / h, rig.solids[i].inertia);
             (s.position, s.orientation) = (at.position, at.rotation);
         }
         // Rates are settled where the bodies are.
         for (i, body) in self.bodies.iter().enumerate() {
-            self.axes[i] = glam::DMat3::from_quat(body.placement.rotation);
+            self.room.axes[i] = glam::DMat3::from_quat(body.placement.rotation);
         }
         for (j, hold) in self.holds.iter_mut().enumerate() {
             for e in 0..2 {
                 if let Some(body) = self.system.structure.ends[j][e] {
                     let Placement { position, rotation } = self.bodies[body].placement;
-                    hold.end[e] = hold.side(e, position, (&self.axes[body], rotation));
+                    hold.end[e] = hold.side(e, position, (&self.room.axes[body], rotation));
                 }
             }
-            self.open[j] = self.assembly.open()[j];
-            self.multipliers[j] = [0.0; MOST];
+            self.room.open[j] = self.assembly.open()[j];
+            self.room.multipliers[j] = [0.0; MOST];
             state.joints[j].multipliers = [0.0; MOST];
         }
         outcome.reached()

@@ -3,7 +3,7 @@
 // Rows and columns are the mathematics here; iterators would hide them.
 #![allow(clippy::needless_range_loop)]
 
-use super::{CLOSED, Constraints, Rate, System};
+use super::{Constraints, Rate, Room, System};
 use crate::assemble::Mobility;
 use crate::joint::Measure;
 use crate::rig::Rig;
@@ -33,12 +33,12 @@ impl Constraints {
     pub(super) fn solve_rates(&mut self, rig: &Rig) {
         if rig.solver.tier != Tier::Pairwise {
             // Velocities are settled whatever the time: what they leave open would be there in every step to come.
-            self.system.solve(&self.wanted, &mut self.change, || true);
-            std::mem::swap(&mut self.wanted, &mut self.change);
+            self.system.solve(&self.room.wanted, &mut self.room.change, || true);
+            std::mem::swap(&mut self.room.wanted, &mut self.room.change);
             return;
         }
-        let Constraints { system, wanted, change, product, best: (_, impulses), .. } = self;
-        let System { factor, matrix, .. } = system;
+        let Room { wanted, change, product, best: (_, impulses), .. } = &mut self.room;
+        let System { factor, matrix, .. } = &mut self.system;
         let size = |all: &[[f64; MOST]], rows: &[usize]| -> f64 {
             all.iter().zip(rows).flat_map(|(b, n)| &b[..*n]).map(|v| v * v).sum::<f64>().sqrt()
         };
@@ -62,31 +62,31 @@ impl Constraints {
 
     /// Remembers the multipliers, if they leave less open than any before in this step.
     pub(super) fn keep_best(&mut self, size: f64) {
-        if size < self.best.0 {
-            self.best.0 = size;
-            self.best.1.copy_from_slice(&self.multipliers);
+        if size < self.room.best.0 {
+            self.room.best.0 = size;
+            self.room.best.1.copy_from_slice(&self.room.multipliers);
         }
     }
 
     /// Whether what was least open is little.
     pub(super) fn is_near(&self) -> bool {
-        self.best.0 <= FAR * self.link && self.clock.rounds() > 0
+        self.room.best.0 <= FAR * self.link && self.clock.rounds() > 0
     }
 
     /// Rounds or time ran out: the bodies go where least is open.
     pub(super) fn leave_open(&mut self, rig: &Rig) {
-        self.multipliers.copy_from_slice(&self.best.1);
+        self.room.multipliers.copy_from_slice(&self.room.best.1);
         // Ropes do not push and springs have their strength, closed or not.
         self.change_ranges(rig, true);
         self.follow(true);
         let (opening, angle) = self.residuals(rig);
         if !(opening + angle).is_finite() {
-            self.multipliers.fill([0.0; MOST]);
+            self.room.multipliers.fill([0.0; MOST]);
             self.follow(true);
             self.residuals(rig);
         }
         let is_far = |open: &(f64, f64)| !(open.0 <= FAR * self.link && open.1 <= FAR);
-        self.far_open = self.open.iter().any(is_far);
+        self.far_open = self.room.open.iter().any(is_far);
     }
 
     /// Puts bodies together as far as few corrections do, without velocities (Cline and Pai 2003), with the matrix that
@@ -120,7 +120,7 @@ impl Constraints {
         self.respond(push);
         for (i, s) in state.solids.iter_mut().enumerate() {
             if self.jointed[i] && !s.fixed() {
-                give_way(s, self.answer.after[i]);
+                give_way(s, self.room.answer.after[i]);
             }
         }
         self.follow_places(state);
@@ -131,10 +131,10 @@ impl Constraints {
     /// is of places near by.
     fn close_again(&mut self, rig: &Rig, state: &mut State, springs: bool) {
         for closing in 0..CLOSINGS {
-            let caught = self.catch_past(rig, CLOSED * self.link);
+            let caught = self.catch_past(rig, self.closed * self.link);
             self.residuals(rig);
             let (opening, angle) = self.firmly_open(rig);
-            if opening <= CLOSED * self.link && angle <= CLOSED {
+            if opening <= self.closed * self.link && angle <= self.closed {
                 return;
             }
             if closing > 0 || caught || !springs {
@@ -148,8 +148,8 @@ impl Constraints {
     /// How far joints are open that are no springs, nor ranges that are not past their end.
     fn firmly_open(&self, rig: &Rig) -> (f64, f64) {
         let mut worst = (0.0_f64, 0.0_f64);
-        for (j, open) in self.open.iter().enumerate() {
-            if !(rig.joints[j].kind.one_sided() && self.wanted[j][0] > 0.0) {
+        for (j, open) in self.room.open.iter().enumerate() {
+            if !(rig.joints[j].kind.one_sided() && self.room.wanted[j][0] > 0.0) {
                 worst = (worst.0.max(open.0), worst.1.max(open.1));
             }
         }
@@ -159,8 +159,8 @@ impl Constraints {
     /// Moves bodies by what joints are open, but for springs and ranges that are not past their end.
     fn correct(&mut self, rig: &Rig, state: &mut State) {
         for (j, joint) in rig.joints.iter().enumerate() {
-            if self.holds[j].is_soft || joint.kind.one_sided() && self.wanted[j][0] > 0.0 {
-                self.wanted[j] = [0.0; MOST];
+            if self.holds[j].is_soft || joint.kind.one_sided() && self.room.wanted[j][0] > 0.0 {
+                self.room.wanted[j] = [0.0; MOST];
             }
         }
         self.solve_rates(rig);
@@ -172,28 +172,28 @@ impl Constraints {
         for (j, joint) in rig.joints.iter().enumerate() {
             let hold = &self.holds[j];
             match hold.active && (springs || !hold.is_soft) {
-                true => self.rows[j].set(joint, &hold.end[0], &hold.end[1], &hold.to, Measure::Products),
-                false => self.rows[j].clear(),
+                true => self.room.rows[j].set(joint, &hold.end[0], &hold.end[1], &hold.to, Measure::Products),
+                false => self.room.rows[j].clear(),
             }
         }
         for (i, s) in state.solids.iter().enumerate().filter(|(_, s)| !s.fixed()) {
             let b = &self.bodies[i];
-            self.mobility[i] = Mobility::of(b.per_mass, s.orientation, b.per_inertia);
+            self.room.mobility[i] = Mobility::of(b.per_mass, s.orientation, b.per_inertia);
         }
         if !springs {
             self.system.harden();
         }
-        self.system.prepare(&self.rows, &self.mobility);
+        self.system.prepare(&self.room.rows, &self.room.mobility);
     }
 
     /// Moves bodies by the multipliers in `wanted`, to first order, and the joints' frames with them.
     fn shift(&mut self, state: &mut State) {
-        self.forces.fill((DVec3::ZERO, DVec3::ZERO));
-        self.system.structure.spread(&self.rows, &self.wanted, &mut self.forces);
+        self.room.forces.fill((DVec3::ZERO, DVec3::ZERO));
+        self.system.structure.spread(&self.room.rows, &self.room.wanted, &mut self.room.forces);
         for (i, s) in state.solids.iter_mut().enumerate() {
             if self.jointed[i] && !s.fixed() {
-                let (push, twist) = self.forces[i];
-                give_way(s, (push * self.mobility[i].shift, self.mobility[i].turn * twist));
+                let (push, twist) = self.room.forces[i];
+                give_way(s, (push * self.room.mobility[i].shift, self.room.mobility[i].turn * twist));
             }
         }
         self.follow_places(state);
@@ -201,14 +201,14 @@ impl Constraints {
 
     /// Has the joints' frames be where the bodies are.
     fn follow_places(&mut self, state: &State) {
-        for (axes, s) in self.axes.iter_mut().zip(&state.solids) {
+        for (axes, s) in self.room.axes.iter_mut().zip(&state.solids) {
             *axes = DMat3::from_quat(s.orientation);
         }
         for (j, hold) in self.holds.iter_mut().enumerate() {
             for e in 0..2 {
                 if let Some(body) = self.system.structure.ends[j][e] {
                     let s = &state.solids[body];
-                    hold.end[e] = hold.side(e, s.position, (&self.axes[body], s.orientation));
+                    hold.end[e] = hold.side(e, s.position, (&self.room.axes[body], s.orientation));
                 }
             }
         }

@@ -13,6 +13,7 @@ mod limits;
 mod mover;
 mod pose;
 mod rates;
+mod room;
 mod soft;
 mod system;
 
@@ -20,6 +21,7 @@ pub use answer::Rate;
 pub use clock::Clock;
 pub use mover::Yield;
 pub use pose::Pulled;
+pub use room::Room;
 pub use system::MOST_ANSWERING;
 
 use super::{SolidState, State};
@@ -29,11 +31,9 @@ use crate::joint::{Aim, End, Joint, Kind, Measure, Rows, Side};
 use crate::rig::{Drive, Rig};
 use crate::scene::Placement;
 use crate::setup::Timing;
-use crate::solve::MOST;
 use glam::{DMat3, DQuat, DVec3};
 use inside::Inside;
 use mover::Mover;
-use soft::Soft;
 use system::System;
 
 /// Scratch for the joints of a rig.
@@ -46,66 +46,25 @@ pub struct Constraints {
     system: System,
     /// The time of a step that has only so much.
     pub clock: Clock,
-    before: Vec<SolidState>,
-    movers: Vec<Mover>,
-    mobility: Vec<Mobility>,
     holds: Vec<Hold>,
-    /// Springs, row by row.
-    softs: Vec<[Soft; MOST]>,
-    rows: Vec<Rows>,
-    multipliers: Vec<[f64; MOST]>,
-    wanted: Vec<[f64; MOST]>,
-    memo: Memo,
-    /// What a solution changes of the multipliers.
-    change: Vec<[f64; MOST]>,
-    /// The matrix times that.
-    product: Vec<[f64; MOST]>,
-    /// The multipliers that left least open, and how much, where limits may end a step early.
-    best: (f64, Vec<[f64; MOST]>),
-    forces: Vec<(DVec3, DVec3)>,
-    open: Vec<(f64, f64)>,
-    /// How hard each body is pulled apart by its joints: force times lever.
-    stretches: Vec<f64>,
-    /// How their torque changes as bodies turn.
-    slopes: Vec<DMat3>,
-    /// Axes of the bodies at the end of the step.
-    axes: Vec<DMat3>,
     /// Rounds or time of this step ran out, and joints are open by more than velocities should close.
     cut_short: bool,
     far_open: bool,
     /// Whether the pull of joints holds bodies back from turning.
     steep: bool,
-    /// How bodies gave way to their actuators in the free motion.
-    pub yields: Vec<Yield>,
-    /// How bodies answer to contacts; and whether joints are set up for the step already, for that.
-    answer: answer::Answer,
+    /// Whether joints are set up for the step already, for contacts.
     is_set_up: bool,
-    /// Forces and torques of contacts on bodies with joints, throughout the step; whether there are any.
-    pushes: Vec<(DVec3, DVec3)>,
-    pushed: bool,
+    pub room: Room,
     /// Which bodies have joints.
     jointed: Vec<bool>,
     /// Whether any joint is a spring, holds one way only, or can break: what none is need not be looked for.
     any_soft: bool,
     any_range: bool,
     any_breaks: bool,
+    /// Shares of the mean link, and angles (rad), that are closed.
+    closed: f64,
     /// Mean distance from a joint to the middle of its bodies, twice: what openings are measured by.
     link: f64,
-}
-
-/// What the round before wanted, what the solver made of it, and by how much multipliers changed.
-#[derive(Clone, Debug)]
-struct Memo {
-    wanted: Vec<[f64; MOST]>,
-    change: Vec<[f64; MOST]>,
-    step: Vec<[f64; MOST]>,
-}
-
-impl Memo {
-    fn new(joints: usize) -> Memo {
-        let none = vec![[0.0; MOST]; joints];
-        Memo { wanted: none.clone(), change: none.clone(), step: none }
-    }
 }
 
 /// One joint during a step.
@@ -135,6 +94,8 @@ struct Hold {
     turned: [DQuat; 2],
     /// A point firmly on a point and nothing else: most joints are, and need no axes.
     point: bool,
+    /// A muscle: it needs to know how its frames are turned, and nothing else.
+    muscle: bool,
     /// What tells of a range of angles that it is far from its ends.
     inside: Inside,
     /// How far it may still be past the end of its range after this step.
@@ -146,6 +107,7 @@ impl Hold {
         let holds = &joint.holds;
         let mut hold = Hold {
             point: joint.kind == Kind::UNIVERSAL && joint.spring.is_none(),
+            muscle: matches!(joint.kind, Kind::Pose(_)),
             translations: joint.kind.translations(),
             is_soft: joint.spring.is_some() || matches!(joint.kind, Kind::Pose(_)),
             aims: !matches!(joint.kind, Kind::Directions(_)),
@@ -171,12 +133,19 @@ impl Hold {
             (self.end[e].point, self.end[e].lever) = (position + lever, lever);
             return;
         }
+        if self.muscle {
+            self.end[e].turned = turned.1 * self.turned[e];
+            return;
+        }
         self.end[e] = self.side(e, position, turned);
     }
 
     /// Where one of its frames is, with its end at `position` and turned like this.
     #[inline(always)]
     fn side(&self, e: usize, position: DVec3, (axes, turned): (&DMat3, DQuat)) -> Side {
+        if self.muscle {
+            return Side { turned: turned * self.turned[e], ..Side::default() };
+        }
         let lever = *axes * self.place[e];
         let point = position + lever;
         if self.point {
@@ -186,8 +155,10 @@ impl Hold {
     }
 }
 
-/// Openings below this share of the mean link, and angles below this (rad), are closed.
-const CLOSED: f64 = 1e-6;
+/// Openings below this share of the mean link, and angles below this (rad), are closed...
+const CLOSED: f64 = 1e-7;
+/// ...and where muscles pull, which never pull that evenly.
+const CLOSED_BY_MUSCLES: f64 = 1e-6;
 
 impl Constraints {
     /// Room for a rig's joints.
@@ -224,34 +195,19 @@ impl Constraints {
             free: vec![Placement::IDENTITY; solids],
             clock: Clock::new(rig.solver.budget),
             system,
-            before: Vec::with_capacity(solids),
-            movers: vec![Mover::default(); solids],
-            mobility: vec![Mobility::NONE; solids],
             any_soft: holds.iter().any(|hold| hold.is_soft),
             any_range: rig.joints.iter().any(|joint| joint.kind.one_sided()),
             any_breaks: rig.joints.iter().any(breaks),
+            closed: match rig.joints.iter().any(|joint| matches!(joint.kind, Kind::Pose(_))) {
+                true => CLOSED_BY_MUSCLES,
+                false => CLOSED,
+            },
             holds,
-            softs: vec![[Soft::default(); MOST]; rig.joints.len()],
-            rows: vec![Rows::default(); rig.joints.len()],
-            multipliers: vec![[0.0; MOST]; rig.joints.len()],
-            wanted: vec![[0.0; MOST]; rig.joints.len()],
-            memo: Memo::new(rig.joints.len()),
-            change: vec![[0.0; MOST]; rig.joints.len()],
-            product: vec![[0.0; MOST]; rig.joints.len()],
-            best: (f64::INFINITY, vec![[0.0; MOST]; rig.joints.len()]),
-            forces: vec![(DVec3::ZERO, DVec3::ZERO); solids],
-            open: vec![(0.0, 0.0); rig.joints.len()],
-            stretches: vec![0.0; solids],
-            slopes: vec![DMat3::ZERO; solids],
-            axes: vec![DMat3::IDENTITY; solids],
             cut_short: false,
             far_open: false,
             steep: false,
-            yields: vec![Yield::default(); solids],
-            answer: answer::Answer::new(solids, rig.joints.len()),
             is_set_up: false,
-            pushes: vec![(DVec3::ZERO, DVec3::ZERO); solids],
-            pushed: false,
+            room: Room::new(solids, rig.joints.len()),
             jointed,
             link: if length > 0.0 { 2.0 * length / levers } else { sizes / levers.max(1.0) },
         }
@@ -259,26 +215,48 @@ impl Constraints {
 
     /// How far each joint was open after the last step: scene units and rad.
     pub fn open(&self) -> &[(f64, f64)] {
-        &self.open
+        &self.room.open
     }
 
     /// Adds a force and a torque on a body throughout the step.
     #[inline]
     pub fn push(&mut self, solid: usize, force: DVec3, torque: DVec3) {
-        self.pushes[solid].0 += force;
-        self.pushes[solid].1 += torque;
-        self.pushed = true;
+        self.room.pushes[solid].0 += force;
+        self.room.pushes[solid].1 += torque;
+        self.room.pushed = true;
     }
 
     /// Remembers where the bodies are before they move.
     pub fn begin(&mut self, state: &State) {
         self.clock.start();
-        (self.is_set_up, self.answer.is_known) = (false, false);
-        if std::mem::take(&mut self.pushed) {
-            self.pushes.fill((DVec3::ZERO, DVec3::ZERO));
+        (self.is_set_up, self.room.answer.is_known) = (false, false);
+        if std::mem::take(&mut self.room.pushed) {
+            self.room.pushes.fill((DVec3::ZERO, DVec3::ZERO));
         }
-        self.before.clear();
-        self.before.extend_from_slice(&state.solids);
+        self.room.before.clear();
+        self.room.before.extend_from_slice(&state.solids);
+        // What has no joints is nobody's business, whoever was here before.
+        for i in (0..self.jointed.len()).filter(|i| !self.jointed[*i]) {
+            self.room.mobility[i] = Mobility::NONE;
+            self.room.answer.forget(i);
+        }
+    }
+
+    /// Has a room to work in from now on: its own, or of joints of the same size.
+    pub fn enter(&mut self, room: Room) {
+        self.room = room;
+        self.system.exchange(&mut self.room.solving);
+    }
+
+    /// Leaves its room to others.
+    pub fn leave(&mut self) -> Room {
+        self.system.exchange(&mut self.room.solving);
+        std::mem::take(&mut self.room)
+    }
+
+    /// What a room must fit: bodies, joints, and bodies of the tree.
+    pub fn size(&self) -> [usize; 3] {
+        [self.jointed.len(), self.holds.len(), self.system.tree_size()]
     }
 }
 
@@ -334,7 +312,7 @@ impl Constraints {
         if !c.is_set_up {
             c.set_up(rig, state, drives, (from, to), h);
         }
-        if c.answer.is_known {
+        if c.room.answer.is_known {
             c.guess(rig, h);
         }
         let mut closed = c.close(rig, h);
@@ -358,7 +336,7 @@ impl Constraints {
         }
         c.clock.settled();
         let mut finite = true;
-        for (s, before) in state.solids.iter_mut().zip(&c.before) {
+        for (s, before) in state.solids.iter_mut().zip(&c.room.before) {
             let sum = s.position + s.velocity + s.momentum;
             if !(sum.x + sum.y + sum.z + s.orientation.length_squared()).is_finite() {
                 *s =
@@ -372,7 +350,8 @@ impl Constraints {
     /// Whether a body was flung away: rows that all but contradict each other leave velocities that are no physics.
     fn is_wild(&self, rig: &Rig, state: &State, h: f64) -> bool {
         (0..state.solids.len()).filter(|i| self.jointed[*i]).any(|i| {
-            let (s, before, per_inertia) = (&state.solids[i], &self.before[i], rig.solids[i].per_inertia);
+            let (s, before, per_inertia) =
+                (&state.solids[i], &self.room.before[i], rig.solids[i].per_inertia);
             let spin =
                 |s: &SolidState| top::angular_velocity(s.orientation, s.momentum, per_inertia).length();
             s.velocity.length() > WILD * (self.link / h + before.velocity.length())
@@ -395,7 +374,7 @@ impl Constraints {
     /// Looks up what every joint is held to at both ends of the step.
     #[inline(always)]
     fn hold(&mut self, rig: &Rig, state: &mut State, from: f64, to: f64) {
-        for (axes, s) in self.axes.iter_mut().zip(&self.before) {
+        for (axes, s) in self.room.axes.iter_mut().zip(&self.room.before) {
             *axes = DMat3::from_quat(s.orientation);
         }
         for (j, joint) in rig.joints.iter().enumerate() {
@@ -405,7 +384,7 @@ impl Constraints {
                 let memory = &mut state.joints[j];
                 let on = !memory.broken && joint.holds.on.as_ref().is_none_or(|on| on.at(to) > 0.5);
                 if on && !memory.on && joint.holds.grab {
-                    let ends = joint.ends.map(|end| place(rig, end, &self.before, from));
+                    let ends = joint.ends.map(|end| place(rig, end, &self.room.before, from));
                     memory.grabbed = Some(ends[1].to(&ends[0].then(&joint.frames[0])));
                 }
                 memory.on = on;
@@ -415,8 +394,9 @@ impl Constraints {
             for (e, end) in joint.ends.iter().enumerate() {
                 match end {
                     End::Solid(s) => {
-                        let before = &self.before[*s];
-                        hold.start[e] = hold.side(e, before.position, (&self.axes[*s], before.orientation));
+                        let before = &self.room.before[*s];
+                        hold.start[e] =
+                            hold.side(e, before.position, (&self.room.axes[*s], before.orientation));
                     }
                     other => {
                         let at = |time: f64| {
@@ -432,17 +412,18 @@ impl Constraints {
                 let [a, b] = &hold.start;
                 if hold.on && !hold.is_soft && hold.inside.least(a, b) <= 0.0 {
                     let error = Rows::between(joint, a, b, &Aim::default(), Measure::Products).error[0];
-                    hold.past = (error - CLOSED * self.link).max(0.0) * libm::exp(-(to - from) / PUT_RIGHT_S);
+                    hold.past =
+                        (error - self.closed * self.link).max(0.0) * libm::exp(-(to - from) / PUT_RIGHT_S);
                 }
             }
             if hold.aims {
                 hold.from = aim(rig, joint, state, from, false);
                 hold.to = aim(rig, joint, state, to, true);
             }
-            self.multipliers[j] = state.joints[j].multipliers;
-            if joint.kind == Kind::Track && self.multipliers[j][2] != 0.0 {
+            self.room.multipliers[j] = state.joints[j].multipliers;
+            if joint.kind == Kind::Track && self.room.multipliers[j][2] != 0.0 {
                 // What stopped it at the end of the track does not go on pushing.
-                self.multipliers[j][1..].fill(0.0);
+                self.room.multipliers[j][1..].fill(0.0);
             }
         }
     }
@@ -457,11 +438,12 @@ impl Constraints {
                 let moments = rig.solids[i].inertia;
                 let middle =
                     moments.x + moments.y + moments.z - moments.max_element() - moments.min_element();
-                let swing = h * h * self.stretches[i] / middle.max(1e-300);
+                let swing = h * h * self.room.stretches[i] / middle.max(1e-300);
                 late = (0.5 + LATER * (swing - SWINGS)).clamp(0.5, 1.0);
             }
-            let (before, solid) = (&self.before[i], &rig.solids[i]);
-            self.movers[i] = Mover::new((before, &self.axes[i]), free, solid, self.yields[i], late, h);
+            let (before, solid) = (&self.room.before[i], &rig.solids[i]);
+            self.room.movers[i] =
+                Mover::new((before, &self.room.axes[i]), free, solid, self.room.yields[i], late, h);
         }
     }
 
@@ -470,20 +452,20 @@ impl Constraints {
     fn arrive(&mut self, rig: &Rig, state: &mut State, h: f64) {
         self.gather(rig);
         for (i, s) in state.solids.iter_mut().enumerate() {
-            let (m, before) = (&self.movers[i], &self.before[i]);
+            let (m, before) = (&self.room.movers[i], &self.room.before[i]);
             if !self.jointed[i] || before.fixed() {
                 continue;
             }
             (s.position, s.orientation) = (m.end_position, m.end_orientation);
-            let (force, torque) = self.forces[i];
+            let (force, torque) = self.room.forces[i];
             let gains = m.gains(force, torque);
             s.velocity += gains.0;
             s.momentum += gains.1;
             // What joints changed of the way changed the actuator's pull along it.
-            s.force.action += force * (self.yields[i].shift.1 / h - 1.0);
-            s.torque.action += torque * (self.yields[i].turn.1 / h - 1.0);
+            s.force.action += force * (self.room.yields[i].shift.1 / h - 1.0);
+            s.torque.action += torque * (self.room.yields[i].turn.1 / h - 1.0);
         }
-        for (memory, multipliers) in state.joints.iter_mut().zip(&self.multipliers) {
+        for (memory, multipliers) in state.joints.iter_mut().zip(&self.room.multipliers) {
             memory.multipliers = *multipliers;
         }
     }

@@ -86,7 +86,7 @@ impl Constraints {
             End::Solid(s) => bodies[s].placement,
             other => place(rig, other, &[], time),
         });
-        self.open.copy_from_slice(self.assembly.open());
+        self.room.open.copy_from_slice(self.assembly.open());
         worst
     }
 
@@ -188,9 +188,9 @@ impl Constraints {
             End::Solid(s) => bodies[s].placement,
             other => place(rig, other, &[], state.time),
         });
-        self.open.copy_from_slice(self.assembly.open());
+        self.room.open.copy_from_slice(self.assembly.open());
         let mut pulled = Pulled { rounds, open: (0.0, 0.0), from_hands: (0.0, 0.0) };
-        for (joint, open) in rig.joints.iter().zip(&self.open) {
+        for (joint, open) in rig.joints.iter().zip(&self.room.open) {
             let worst = if is_hand(joint) { &mut pulled.from_hands } else { &mut pulled.open };
             *worst = (worst.0.max(open.0), worst.1.max(open.1));
         }

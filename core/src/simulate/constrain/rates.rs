@@ -18,25 +18,25 @@ impl Constraints {
         for (j, joint) in rig.joints.iter().enumerate() {
             let hold = &self.holds[j];
             if !hold.active {
-                self.rows[j].clear();
+                self.room.rows[j].clear();
                 continue;
             }
-            if joint.kind == Kind::Track && self.rows[j].count == 3 {
+            if joint.kind == Kind::Track && self.room.rows[j].count == 3 {
                 // At the end of a track; by rounding, it may seem a hair before it.
                 self.holds[j].to.upper = Some(true);
             }
             let hold = &self.holds[j];
             let [a, b] = &hold.end;
             match hold.point {
-                true => self.rows[j].hold_point(a.lever, b.lever, b.point - a.point),
-                false => self.rows[j].set(joint, a, b, &hold.to, Measure::Products),
+                true => self.room.rows[j].hold_point(a.lever, b.lever, b.point - a.point),
+                false => self.room.rows[j].set(joint, a, b, &hold.to, Measure::Products),
             }
         }
         for (i, s) in state.solids.iter().enumerate() {
             let b = &self.bodies[i];
             // Where joints are, the axes are those of the end of the step already.
-            self.mobility[i] = match self.jointed[i] && !s.fixed() {
-                true => Mobility::along(b.per_mass, &self.axes[i], b.per_inertia),
+            self.room.mobility[i] = match self.jointed[i] && !s.fixed() {
+                true => Mobility::along(b.per_mass, &self.room.axes[i], b.per_inertia),
                 false => Mobility::NONE,
             };
         }
@@ -46,9 +46,10 @@ impl Constraints {
         // body by its end has it going back by then, which the impulse takes: the two together push.
         let (mut loose, any_range) = (false, self.any_range);
         for (j, joint) in rig.joints.iter().enumerate().filter(|_| any_range) {
-            let pushed = if self.holds[j].is_soft { 0.0 } else { self.multipliers[j][0] * h };
-            if self.rows[j].count > 0 && joint.kind.one_sided() && self.wanted[j][0] + pushed > 0.0 {
-                self.rows[j].clear();
+            let pushed = if self.holds[j].is_soft { 0.0 } else { self.room.multipliers[j][0] * h };
+            if self.room.rows[j].count > 0 && joint.kind.one_sided() && self.room.wanted[j][0] + pushed > 0.0
+            {
+                self.room.rows[j].clear();
                 loose = true;
             }
         }
@@ -56,14 +57,14 @@ impl Constraints {
             self.prepare_rates(rig, state, to, h);
             self.solve_rates(rig);
         }
-        self.forces.fill((DVec3::ZERO, DVec3::ZERO));
-        self.system.structure.spread(&self.rows, &self.wanted, &mut self.forces);
+        self.room.forces.fill((DVec3::ZERO, DVec3::ZERO));
+        self.system.structure.spread(&self.room.rows, &self.room.wanted, &mut self.room.forces);
         for (i, s) in state.solids.iter_mut().enumerate() {
             if !self.jointed[i] || s.fixed() {
                 continue;
             }
-            let (push, twist) = self.forces[i];
-            s.velocity += push * self.mobility[i].shift;
+            let (push, twist) = self.room.forces[i];
+            s.velocity += push * self.room.mobility[i].shift;
             if rig.solids[i].simulate.orientation() {
                 s.momentum += twist;
             }
@@ -83,50 +84,50 @@ impl Constraints {
         // Velocity and spin of the bodies, where forces will be.
         for (i, s) in state.solids.iter().enumerate() {
             // What nothing turns has no mobility, and turns all the same.
-            let spin = match self.mobility[i].turn == DMat3::ZERO {
+            let spin = match self.room.mobility[i].turn == DMat3::ZERO {
                 true => top::angular_velocity(s.orientation, s.momentum, rig.solids[i].per_inertia),
-                false => self.mobility[i].turn * s.momentum,
+                false => self.room.mobility[i].turn * s.momentum,
             };
-            self.forces[i] = (s.velocity, spin);
+            self.room.forces[i] = (s.velocity, spin);
         }
         for (j, joint) in rig.joints.iter().enumerate() {
-            let (rows, hold) = (&self.rows[j], &self.holds[j]);
+            let (rows, hold) = (&self.room.rows[j], &self.holds[j]);
             let mut moving = [(DVec3::ZERO, DVec3::ZERO); 2];
             for e in 0..2 {
                 moving[e] = match joint.ends[e] {
                     End::World => (DVec3::ZERO, DVec3::ZERO),
                     End::Keys(p) => rig.paths[p].velocity(to),
                     End::Hand(h) => rig.hands[h].velocity(to),
-                    End::Solid(i) => self.forces[i],
+                    End::Solid(i) => self.room.forces[i],
                 };
             }
             let rates = rows.rates(&moving);
-            self.wanted[j] = rates.map(|rate| -rate);
+            self.room.wanted[j] = rates.map(|rate| -rate);
             if !hold.is_soft && !hold.aims {
                 continue;
             }
             for r in 0..rows.count {
                 let rate = rates[r];
                 // Where a joint is held may move.
-                self.wanted[j][r] = match joint.kind {
+                self.room.wanted[j][r] = match joint.kind {
                     Kind::SlideTo | Kind::TurnTo => (hold.to.rest - hold.from.rest) / h - rate,
                     _ => -rate,
                 };
                 if hold.is_soft {
-                    if self.softs[j][r].is_spent() {
+                    if self.room.softs[j][r].is_spent() {
                         self.system.soften(j, r, f64::INFINITY);
-                        self.wanted[j][r] = 0.0;
+                        self.room.wanted[j][r] = 0.0;
                     } else {
                         // Beyond what it pulled throughout the step, which bodies with an actuator have given way to
                         // by that much less.
-                        let (give, aim) = self.softs[j][r].rate();
+                        let (give, aim) = self.room.softs[j][r].rate();
                         self.system.soften(j, r, give);
-                        self.wanted[j][r] = aim - rate - give * self.multipliers[j][r] * h;
+                        self.room.wanted[j][r] = aim - rate - give * self.room.multipliers[j][r] * h;
                     }
                 }
             }
         }
-        self.system.prepare(&self.rows, &self.mobility);
+        self.system.prepare(&self.room.rows, &self.room.mobility);
     }
 
     /// Lets go of joints that bear more than they can: all parts of a joint of the set-up together.
@@ -144,10 +145,10 @@ impl Constraints {
             }
             let (mut pull, mut twist) = (DVec3::ZERO, DVec3::ZERO);
             for j in (first..next).filter(|j| self.holds[*j].active) {
-                for r in 0..self.rows[j].count {
+                for r in 0..self.room.rows[j].count {
                     // Mean force of the step: of the way there, and the impulse at its end.
-                    let bears = self.multipliers[j][r] + self.wanted[j][r] / h;
-                    let row = self.rows[j].row(1, r);
+                    let bears = self.room.multipliers[j][r] + self.room.wanted[j][r] / h;
+                    let row = self.room.rows[j].row(1, r);
                     pull += row.linear * bears;
                     if row.linear == DVec3::ZERO {
                         twist += row.angular * bears;

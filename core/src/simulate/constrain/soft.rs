@@ -49,6 +49,9 @@ const FIRM: f64 = 1e12;
 /// Springs that go through more than this of their swing in a step (rad) are damped.
 const SWINGS: f64 = 2.0;
 
+/// So many springs are answered for at a time.
+const SIDE_BY_SIDE: usize = 4;
+
 /// Softer rows than this are forces.
 const LEAST_HOLD: f64 = 1e-9;
 
@@ -157,20 +160,23 @@ struct Felt {
 }
 
 impl Felt {
-    /// The rows as springs, and what each would pull with alone; of more than `count` they are firm.
+    /// The rows as springs, and what each would pull with alone.
     #[inline(always)]
-    fn answers(felt: &[Felt; MOST], count: usize, h: f64) -> ([Soft; MOST], [f64; MOST]) {
-        let (mut soft, mut alone) = ([Soft::default(); MOST], [0.0; MOST]);
-        // Three at a time: muscles have as many.
-        for first in (0..count).step_by(3) {
-            let all: [&Felt; 3] = std::array::from_fn(|i| &felt[first + i]);
-            let k = all.map(|f| if f.is_firm() { 0.0 } else { f.k });
-            let answers = Response::several(k, all.map(|f| f.damping(h)), h);
-            for r in first..count.min(first + 3) {
-                (soft[r], alone[r]) = felt[r].answer(answers[r - first], h);
+    fn answers(felt: &[Felt], h: f64, soft: &mut [Soft; MOST]) -> [f64; MOST] {
+        let mut alone = [0.0; MOST];
+        // Muscles have three, and registers four.
+        for (n, felt) in felt.chunks(SIDE_BY_SIDE).enumerate() {
+            let (mut k, mut c) = ([0.0; SIDE_BY_SIDE], [0.0; SIDE_BY_SIDE]);
+            for (i, f) in felt.iter().enumerate() {
+                (k[i], c[i]) = (if f.is_firm() { 0.0 } else { f.k }, f.damping(h));
+            }
+            let answers = Response::several(k, c, h);
+            for (i, f) in felt.iter().enumerate() {
+                let r = n * SIDE_BY_SIDE + i;
+                (soft[r], alone[r]) = f.answer(answers[i], h);
             }
         }
-        (soft, alone)
+        alone
     }
 
     fn is_firm(&self) -> bool {
@@ -223,10 +229,11 @@ impl Constraints {
     pub(super) fn soften(&mut self, rig: &Rig, state: &State, drives: &[Drive], h: f64) {
         let time = state.time;
         // Of every body: what it yields, and how it moves now. Both are made anew before they are used for anything else.
-        for (i, s) in self.before.iter().enumerate().filter(|(i, _)| self.jointed[*i]) {
+        for (i, s) in self.room.before.iter().enumerate().filter(|(i, _)| self.jointed[*i]) {
             let (body, per_inertia) = (&self.bodies[i], rig.solids[i].per_inertia);
-            self.mobility[i] = Mobility::along(body.per_mass, &self.axes[i], body.per_inertia);
-            self.forces[i] = (s.velocity, Axes::of(self.axes[i], per_inertia).scale(s.momentum, per_inertia));
+            self.room.mobility[i] = Mobility::along(body.per_mass, &self.room.axes[i], body.per_inertia);
+            self.room.forces[i] =
+                (s.velocity, Axes::of(self.room.axes[i], per_inertia).scale(s.momentum, per_inertia));
         }
         for (j, joint) in rig.joints.iter().enumerate() {
             if !self.holds[j].is_soft || !self.holds[j].on {
@@ -235,7 +242,7 @@ impl Constraints {
             let hold = &self.holds[j];
             let [a, b] = &hold.start;
             // They are made anew before they are used.
-            let rows = &mut self.rows[j];
+            let rows = &mut self.room.rows[j];
             rows.set(joint, a, b, &hold.from, Measure::Products);
             // What it is held to moves, and so do ends that follow keys: both change the error by themselves.
             let (aimed, _) = Rows::errors_between(joint, a, b, &hold.to);
@@ -253,10 +260,18 @@ impl Constraints {
             // And of either end: where it goes without joints.
             let moving = ends.map(|end| {
                 let body = end?;
-                Some((&self.mobility[body], self.forces[body], self.movers[body].free()))
+                Some((&self.room.mobility[body], self.room.forces[body], self.room.movers[body].free()))
             });
             let translations = joint.kind.translations();
             let mut felt = [Felt::default(); MOST];
+            // Of a muscle, in the axes of its body.
+            let (ahead, held) = match joint.kind {
+                Kind::Pose(solid) => {
+                    let (back, torque) = (b.turned.conjugate(), &state.solids[solid].torque);
+                    (back * torque.ahead, back * torque.held())
+                }
+                _ => (DVec3::ZERO, DVec3::ZERO),
+            };
             for r in 0..rows.count {
                 let aim_rate = (rows.error[r] - aimed[r]) / h;
                 let carried = (rows.error[r] - later[r]) / h;
@@ -270,16 +285,14 @@ impl Constraints {
                     rate += row.rate(velocity, spin);
                     yielding += row.rate(row.linear * mobility.shift, mobility.turn * row.angular);
                 }
-                let mut ahead = 0.0;
                 let (k, c, forward, strength) = match joint.kind {
                     Kind::Pose(solid) => {
                         let drive = &drives[solid];
                         let inertia = rig.solids[solid].inertia.to_array()[r];
                         // The paper's torque is that of the body alone; the row moves its parent, too.
                         let share = inertia * yielding;
-                        ahead = b.axes.col(r).dot(state.solids[solid].torque.ahead);
-                        let forward = drive.damping * share * (1.0 - drive.keep_up) * aim_rate
-                            - b.axes.col(r).dot(state.solids[solid].torque.held()) * yielding;
+                        let forward =
+                            drive.damping * share * (1.0 - drive.keep_up) * aim_rate - held[r] * yielding;
                         (drive.stiffness * share, drive.damping * share, -forward, drive.max_torque)
                     }
                     _ => {
@@ -294,16 +307,17 @@ impl Constraints {
                     }
                 };
                 let error = rows.error[r];
+                let ahead = if r < 3 { ahead[r] } else { 0.0 };
                 felt[r] = Felt { error, free, rate, aim_rate, yielding, k, c, forward, strength, ahead };
             }
-            let (mut soft, mut alone) = Felt::answers(&felt, rows.count, h);
+            let soft = &mut self.room.softs[j];
+            let mut alone = Felt::answers(&felt[..rows.count], h, soft);
             // A hand far off pulls its utmost from the start: rounds need not find out that nothing reaches it.
             if matches!(joint.ends[0], End::Hand(_))
                 && Soft::spend_together(&mut soft[..rows.count], &mut alone)
             {
-                self.multipliers[j] = alone;
+                self.room.multipliers[j] = alone;
             }
-            self.softs[j] = soft;
         }
     }
 
@@ -311,14 +325,12 @@ impl Constraints {
     pub(super) fn note_pulls(&self, rig: &Rig, state: &mut State, h: f64) {
         for (j, joint) in rig.joints.iter().enumerate() {
             if let Kind::Pose(solid) = joint.kind {
-                let axes = &self.holds[j].end[1].axes;
-                let mut pull = DVec3::ZERO;
-                for r in 0..3 {
-                    pull += axes.col(r) * (self.multipliers[j][r] + self.wanted[j][r] / h);
-                }
+                let (along, kick) = (&self.room.multipliers[j], &self.room.wanted[j]);
+                let pull = DVec3::new(along[0] + kick[0] / h, along[1] + kick[1] / h, along[2] + kick[2] / h);
+                let pull = self.holds[j].end[1].turned * pull;
                 let memory = &mut state.solids[solid].torque;
                 memory.action = pull;
-                memory.saturated = self.softs[j][..3].iter().any(Soft::is_spent);
+                memory.saturated = self.room.softs[j][..3].iter().any(Soft::is_spent);
                 memory.note();
             }
         }

@@ -3,7 +3,7 @@
 // Rows and columns are the mathematics here; iterators would hide them.
 #![allow(clippy::needless_range_loop)]
 
-use crate::assemble::{Mobility, Square, Structure, Tree};
+use crate::assemble::{Mobility, Square, Structure, Tree, TreeRoom};
 use crate::joint::{Joint, Rows};
 use crate::solve::{BlockMatrix, MOST, SIDES, Sides, Solver, Tier};
 
@@ -12,9 +12,7 @@ use crate::solve::{BlockMatrix, MOST, SIDES, Sides, Solver, Tier};
 pub struct System {
     /// Which joints share which bodies.
     pub structure: Structure,
-    /// How much each row gives way, y.
-    gives: Vec<[f64; MOST]>,
-    gave: bool,
+    slack: Slack,
     tree: Option<Tree>,
     /// It is the tree that was prepared.
     by_tree: bool,
@@ -23,6 +21,21 @@ pub struct System {
     /// Which joints solving for some bodies needs, and their right sides.
     reach: Vec<bool>,
     sides: Vec<Sides>,
+}
+
+/// How much each row gives way, y.
+#[derive(Clone, Debug, Default)]
+struct Slack {
+    gives: Vec<[f64; MOST]>,
+    /// Any of them does.
+    gave: bool,
+}
+
+/// What a system works in. Nothing of it outlasts a step: systems of the same size may take turns with one.
+#[derive(Clone, Debug, Default)]
+pub struct Solving {
+    slack: Slack,
+    tree: TreeRoom,
 }
 
 /// Of more bodies than this, answers to pushes are more than they help: they grow with the square.
@@ -34,8 +47,7 @@ impl System {
         let structure = Structure::new(joints, bodies);
         let matrix = BlockMatrix::new(joints.len(), structure.pairs.clone());
         System {
-            gives: vec![[0.0; MOST]; joints.len()],
-            gave: false,
+            slack: Slack { gives: vec![[0.0; MOST]; joints.len()], gave: false },
             tree: (tier == Tier::Direct).then(|| Tree::new(&structure, bodies, MOST_ANSWERING)).flatten(),
             by_tree: false,
             factor: Solver::new(tier, &matrix, &structure.ends),
@@ -46,31 +58,45 @@ impl System {
         }
     }
 
+    /// Of how many bodies its tree is, if it has one.
+    pub fn tree_size(&self) -> usize {
+        self.tree.as_ref().map_or(0, Tree::count)
+    }
+
+    /// Works in another room, of a system of the same size.
+    pub fn exchange(&mut self, room: &mut Solving) {
+        std::mem::swap(&mut self.slack, &mut room.slack);
+        if let Some(tree) = &mut self.tree {
+            tree.exchange(&mut room.tree);
+        }
+    }
+
     /// Has all rows be firm, until told otherwise.
     #[inline(always)]
     pub fn harden(&mut self) {
-        if std::mem::take(&mut self.gave) {
-            self.gives.fill([0.0; MOST]);
+        if std::mem::take(&mut self.slack.gave) {
+            self.slack.gives.fill([0.0; MOST]);
         }
     }
 
     /// Has a row give way, by any amount: of infinitely much it bears nothing.
     #[inline(always)]
     pub fn soften(&mut self, joint: usize, row: usize, give: f64) {
-        self.gives[joint][row] = give;
-        self.gave = true;
+        self.slack.gives[joint][row] = give;
+        self.slack.gave = true;
     }
 
     /// Makes what solving needs.
     #[inline(always)]
     pub fn prepare(&mut self, rows: &[Rows], mobility: &[Mobility]) {
-        self.by_tree = self.tree.as_mut().is_some_and(|tree| tree.prepare(rows, mobility, &self.gives));
+        self.by_tree = self.tree.as_mut().is_some_and(|tree| tree.prepare(rows, mobility, &self.slack.gives));
         if self.by_tree {
             return;
         }
         self.structure.fill(&mut self.matrix, rows, mobility);
-        if self.gave {
-            for (block, (gives, rows)) in self.matrix.diagonal.iter_mut().zip(self.gives.iter().zip(rows)) {
+        if self.slack.gave {
+            let gives = self.slack.gives.iter();
+            for (block, (gives, rows)) in self.matrix.diagonal.iter_mut().zip(gives.zip(rows)) {
                 for r in 0..rows.count {
                     block[r][r] =
                         if gives[r] == f64::INFINITY { block[r][r] * 1e12 } else { block[r][r] + gives[r] };

@@ -185,22 +185,30 @@ impl Body {
 
     /// Has it end as its joints have it, moving like this.
     pub fn expect(&mut self, (velocity, spin): Rate, h: f64) {
+        let expected = Twist { velocity, spin };
+        let end = self.between(expected, h);
         // Joints that nothing can hold say nothing.
-        let mut expected = Body { free: Twist { velocity, spin }, ..*self };
-        (expected.drift, expected.after) = (expected.free, expected.free);
-        expected.go(h);
-        if !(self.jointed && expected.ends()) {
+        if !(self.jointed && is_a_place(&end)) {
             return;
         }
-        *self = Body { to: expected.end, ..expected };
-        self.looked = self.to.position;
+        (self.free, self.drift, self.after) = (expected, expected, expected);
+        (self.to, self.end, self.looked) = (end, end, end.position);
         self.spun = Body::chord(self.from.rotation, self.to.rotation);
     }
 
     /// Whether where it ends is a place.
     pub fn ends(&self) -> bool {
-        let Placement { position, rotation } = self.end;
-        (position.length_squared() + rotation.length_squared()).is_finite()
+        is_a_place(&self.end)
+    }
+
+    /// Where it ends if it moves like this then, and evenly faster until then.
+    fn between(&self, after: Twist, h: f64) -> Placement {
+        let mean = |x: DVec3, y: DVec3| (x + y) * (0.5 * h);
+        let turn = mean(self.start.spin, after.spin);
+        Placement {
+            position: self.from.position + mean(self.start.velocity, after.velocity),
+            rotation: crate::rotation::exp(turn) * self.from.rotation,
+        }
     }
 
     /// Has it move like this at the end of the step without contacts, for these to start from.
@@ -237,12 +245,7 @@ impl Body {
     /// Puts its end to where its velocity takes it, if it rests and nothing else moves it.
     pub fn go(&mut self, h: f64) {
         if self.jointed {
-            let mean = |x: DVec3, y: DVec3| (x + y) * (0.5 * h);
-            let turn = mean(self.start.spin, self.after.spin);
-            self.end = Placement {
-                position: self.from.position + mean(self.start.velocity, self.after.velocity),
-                rotation: crate::rotation::exp(turn) * self.from.rotation,
-            };
+            self.end = self.between(self.after, h);
         } else if self.goes_by_velocity() {
             self.end = Placement {
                 position: self.from.position + self.after.velocity * h,
@@ -266,4 +269,8 @@ impl Body {
             self.end.rotation = (q * self.end.rotation).normalize();
         }
     }
+}
+
+fn is_a_place(at: &Placement) -> bool {
+    (at.position.length_squared() + at.rotation.length_squared()).is_finite()
 }

@@ -4,7 +4,7 @@ use super::body::Body;
 use super::contact::{Contact, Crossing};
 use super::soft::softness;
 use super::{Touch, World};
-use crate::contact::{Facing, Manifold, Point, near, pose};
+use crate::contact::{Facing, Manifold, Point, near, never_hides, pose};
 use crate::rig::{Collider, Rig};
 use crate::scene::Placement;
 use crate::simulate::State;
@@ -143,24 +143,35 @@ impl Touch {
         }
     }
 
+    /// How far two colliders move against each other without contacts, at most.
+    fn moved(&self, pair: [u32; 2], bodies: [&Body; 2]) -> f64 {
+        let way = |body: &Body| body.to.position - body.from.position;
+        let sweep = |e: usize| bodies[e].spun * self.carriers.radii[pair[e] as usize];
+        (way(bodies[1]) - way(bodies[0])).length() + sweep(0) + sweep(1)
+    }
+
+    /// How far a collider ends from where contacts were looked for, at most.
+    fn astray(&self, c: u32, body: &Body) -> f64 {
+        let turned = Body::chord(body.to.rotation, body.end.rotation) * self.carriers.radii[c as usize];
+        (body.end.position - body.to.position).length() + turned
+    }
+
     /// Adds the contacts of one pair of colliders.
     fn pair(&mut self, world: &World<'_>, pair: [u32; 2]) {
         let of = pair.map(|c| &world.rig.colliders.all[c as usize]);
         let numbers = pair.map(|c| self.carriers.body_of[c as usize]);
         let bodies = numbers.map(|b| &self.bodies[b as usize]);
         let size = of[0].size.min(of[1].size);
-        let way = (bodies[1].to.position - bodies[1].from.position)
-            - (bodies[0].to.position - bodies[0].from.position);
         let sweep = |e: usize| bodies[e].spun * self.carriers.radii[pair[e] as usize];
-        let moved = way.length() + sweep(0) + sweep(1);
+        let moved = self.moved(pair, bodies);
         // Keys beyond all numbers put things nowhere.
         if !moved.is_finite() {
             return;
         }
         let mut moment = 0.0;
         let mut struck = false;
-        let bounces = of[0].material.bounce.max(of[1].material.bounce) > 0.0;
-        if moved > if bounces { BOUNCING * size } else { FAST * size } {
+        let bounces = bounces(of);
+        if moved > slow(of) {
             match first_meeting(of, bodies) {
                 Some(share) => (moment, struck) = (share, share > 0.0),
                 None => moment = 1.0, // side by side at the end, at most
@@ -292,6 +303,13 @@ impl Touch {
             {
                 continue;
             }
+            // What was looked at along its way, and ended about there.
+            if never_hides(&of[0].geometry, &of[1].geometry)
+                && self.moved(pair, bodies) <= slow(of)
+                && self.astray(a, bodies[0]) + self.astray(b, bodies[1]) < CLOSE * size
+            {
+                continue;
+            }
             if self.misses(world, pair, at) {
                 overlooked = Some(self.simulated(pair.map(|c| self.carriers.body_of[c as usize])));
             }
@@ -378,6 +396,15 @@ const MANY: usize = 1000;
 
 /// So many that have strayed are looked at one by one.
 const FEW: usize = 32;
+
+fn bounces(of: [&Collider; 2]) -> bool {
+    of[0].material.bounce.max(of[1].material.bounce) > 0.0
+}
+
+/// What moves further than this against each other might pass through, or bounce askew.
+fn slow(of: [&Collider; 2]) -> f64 {
+    (if bounces(of) { BOUNCING } else { FAST }) * of[0].size.min(of[1].size)
+}
 
 /// A manifold in the axes of the bodies instead of the shapes.
 pub(super) fn in_bodies(manifold: &Manifold, of: [&Collider; 2]) -> Manifold {
