@@ -4,7 +4,7 @@
 use glam::DVec3;
 
 /// A box along the axes of the world.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Bounds {
     /// Least coordinates.
     pub low: DVec3,

@@ -12,8 +12,9 @@ use super::{State, Touched};
 use crate::contact::{Bounds, Sweep};
 use crate::dynamics::top;
 use crate::joint::End;
-use crate::rig::{Frame, Rig};
+use crate::rig::{Collider, Frame, Rig};
 use glam::DVec3;
+use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -45,6 +46,8 @@ pub struct Clusters {
     linkage_firsts: Vec<u32>,
     islands: Islands,
     guesses: Vec<Bounds>,
+    /// How far each goes in a step, about.
+    ways: Vec<f64>,
     /// Generous boxes that the guesses are inside of, and the pairs of those that overlap: they last for some steps.
     roomy: Vec<Bounds>,
     nearby: Vec<(u32, u32)>,
@@ -114,8 +117,13 @@ impl<T: Copy> Sorted<T> {
 /// Boxes reach beyond the shapes by this share of their extent: what comes so near may be made to touch by others.
 pub const NEAR: f64 = 0.1;
 
-/// Generous boxes, by this share more.
+/// Of so many colliders, several threads guess.
+const MANY: usize = 512;
+
+/// Generous boxes, by this share more, or by so many times the way that a step takes the shape: whoever leaves first
+/// has all boxes made anew.
 const ROOM: f64 = 0.15;
+const AHEAD: f64 = 4.0;
 
 impl Clusters {
     /// Room for a rig's clusters.
@@ -152,6 +160,7 @@ impl Clusters {
             bound,
             linkage_firsts: linkages.all.iter().map(|l| l.solids[0]).collect(),
             guesses: Vec::with_capacity(colliders),
+            ways: Vec::with_capacity(colliders),
             roomy: Vec::with_capacity(colliders),
             nearby: Vec::with_capacity(4 * colliders),
             near: Vec::with_capacity(4 * colliders),
@@ -209,10 +218,11 @@ impl Clusters {
         of.solids.len() + 4 * of.pairs.len() + 8 * of.joints.len()
     }
 
-    /// Finds the clusters for a step of `dt`, `h` in physical time. With `one`, all is in one.
-    pub fn find(&mut self, rig: &Rig, state: &State, dt: f64, h: f64, one: bool) {
+    /// Finds the clusters for a step of `dt`, `h` in physical time. With `one`, all is in one. With `several` threads, these
+    /// help.
+    pub fn find(&mut self, rig: &Rig, state: &State, (dt, h): (f64, f64), one: bool, several: bool) {
         if let Some(carriers) = self.carriers.clone() {
-            self.guess(rig, state, &carriers, dt, h);
+            self.guess(rig, state, &carriers, (dt, h), several);
             self.look_around(rig, &carriers);
         }
         self.part(rig, state, one);
@@ -225,14 +235,22 @@ impl Clusters {
         for (c, bounds) in went {
             self.guesses[*c as usize] = self.guesses[*c as usize].with(bounds);
         }
-        let met = went.iter().any(|(c, _)| {
-            let (own, guess) = (self.of_collider(*c), self.guesses[*c as usize]);
-            (0..self.guesses.len() as u32).any(|d| {
-                self.of_collider(d).is_some_and(|of| Some(of) != own)
-                    && guess.meets(&self.guesses[d as usize])
-                    && carriers.may_touch(rig, *c.min(&d), *c.max(&d))
-            })
-        });
+        let meet = |a: u32, b: u32| {
+            let of = [a, b].map(|c| self.of_collider(c));
+            of[0].is_some()
+                && of[1].is_some()
+                && of[0] != of[1]
+                && self.guesses[a as usize].meets(&self.guesses[b as usize])
+        };
+        // Who is near a place in the room that one has is known.
+        let known = |(c, _): &(u32, Bounds)| self.roomy[*c as usize].holds(&self.guesses[*c as usize]);
+        let met = match went.iter().all(known) {
+            true => self.nearby.iter().any(|(a, b)| meet(*a, *b)),
+            false => went.iter().any(|(c, _)| {
+                (0..self.guesses.len() as u32)
+                    .any(|d| meet(*c, d) && carriers.may_touch(rig, *c.min(&d), *c.max(&d)))
+            }),
+        };
         if met {
             self.of_before.clone_from(&self.of);
             self.sizes_before.clear();
@@ -253,13 +271,13 @@ impl Clusters {
     }
 
     /// Guesses where the colliders will be.
-    fn guess(&mut self, rig: &Rig, state: &State, carriers: &Carriers, dt: f64, h: f64) {
-        self.guesses.clear();
+    fn guess(&mut self, rig: &Rig, state: &State, carriers: &Carriers, (dt, h): (f64, f64), several: bool) {
         let gravity = rig.world.gravity.length() * rig.world.gravity_scale.at(state.time).abs();
-        for (c, collider) in rig.colliders.all.iter().enumerate() {
+        let all = &rig.colliders.all;
+        let guess = |(c, collider): (usize, &Collider)| {
             let body = carriers.body_of[c] as usize;
             let near = 0.5 * NEAR * collider.size;
-            self.guesses.push(if let Some(s) = state.solids.get(body) {
+            if let Some(s) = state.solids.get(body) {
                 let solid = &rig.solids[body];
                 let now = around(collider, &s.placement());
                 let way = s.velocity * h;
@@ -274,14 +292,27 @@ impl Clusters {
                 };
                 let spin = top::angular_velocity(s.orientation, s.momentum, solid.per_inertia).length();
                 let turn = (spin * h).min(2.0) * carriers.radii[c];
-                swept.loosened(near + turn + change + gravity * h * h)
+                (swept.loosened(near + turn + change + gravity * h * h), way.length() + turn)
             } else if let Some(&path) = carriers.keyed.get(body - state.solids.len()) {
                 let path = &rig.paths[path];
                 let at = |time: f64| around(collider, &path.placement(time));
-                at(state.time).with(&at(state.time + dt)).loosened(near)
+                (at(state.time).with(&at(state.time + dt)).loosened(near), 0.0)
             } else {
-                around(collider, &crate::scene::Placement::IDENTITY).loosened(near)
-            });
+                (around(collider, &crate::scene::Placement::IDENTITY).loosened(near), 0.0)
+            }
+        };
+        self.guesses.resize(all.len(), Bounds::default());
+        self.ways.resize(all.len(), 0.0);
+        let Clusters { guesses, ways, .. } = self;
+        match several && all.len() >= MANY {
+            true => {
+                let into = guesses.par_iter_mut().zip(ways).with_min_len(MANY / 4).enumerate();
+                into.for_each(|(c, into)| (*into.0, *into.1) = guess((c, &all[c])));
+            }
+            false => {
+                let into = guesses.iter_mut().zip(ways).enumerate();
+                into.for_each(|(c, into)| (*into.0, *into.1) = guess((c, &all[c])));
+            }
         }
     }
 
@@ -292,8 +323,8 @@ impl Clusters {
             return;
         }
         self.roomy.clear();
-        for (guess, collider) in self.guesses.iter().zip(&rig.colliders.all) {
-            self.roomy.push(guess.loosened(ROOM * collider.size));
+        for ((guess, collider), way) in self.guesses.iter().zip(&rig.colliders.all).zip(&self.ways) {
+            self.roomy.push(guess.loosened((ROOM * collider.size).max(AHEAD * way)));
         }
         self.sweep.pairs(&self.roomy, |a, b| carriers.may_touch(rig, a, b), &mut self.nearby);
     }

@@ -15,6 +15,7 @@ mod lane;
 mod linkage;
 mod release;
 mod session;
+mod shift;
 mod state;
 mod step;
 mod substeps;

@@ -7,6 +7,7 @@ use super::constrain::Constraints;
 use super::lane::Lane;
 use super::linkage::Linkages;
 use super::release::Released;
+use super::shift::Shift;
 use crate::actuator::Memory;
 use crate::dynamics::top;
 use crate::guide::Target;
@@ -233,6 +234,7 @@ pub struct Workspace {
     /// The lane that works on the state itself, and others with states of their own.
     pub(super) lane: Lane,
     pub(super) others: Vec<(State, Lane)>,
+    pub(super) shift: Shift,
     /// Room to go back to the start of a step.
     pub(super) start: State,
     /// All joints at once, for pulling poses by hand.
@@ -267,11 +269,13 @@ impl Workspace {
         let lane = Lane::new(rig, carriers.as_ref());
         // What nothing joins or touches is in one cluster: more threads would have nothing to do.
         let others = if carriers.is_none() && lane.linkages.all.len() < 2 { 0 } else { threads.max(1) - 1 };
+        let start = at_start(rig);
         Workspace {
             others: (0..others).map(|_| (at_start(rig), Lane::new(rig, carriers.as_ref()))).collect(),
             clusters: Clusters::new(rig, &lane.linkages, carriers),
             lane,
-            start: at_start(rig),
+            shift: Shift::with_room(rig, &start),
+            start,
             pulling: None,
         }
     }

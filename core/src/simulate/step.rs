@@ -26,10 +26,19 @@ const SLOWEST_SHARE: f64 = 0.01;
 
 /// Advances `state` by `dt` seconds of scene time (above 0). Allocates nothing.
 pub fn step(rig: &Rig, state: &mut State, work: &mut Workspace, dt: f64) {
+    match work.others.is_empty() {
+        true => step_all(rig, state, work, dt),
+        // Threads are woken once, and then have all of the step to share.
+        false => rayon::scope(|_| step_all(rig, state, work, dt)),
+    }
+}
+
+fn step_all(rig: &Rig, state: &mut State, work: &mut Workspace, dt: f64) {
     let start = state.time;
     let h = dt * rig.world.time_scale.at(start);
     // A limit is for the step as a whole.
-    work.clusters.find(rig, state, dt, h, rig.solver.limited);
+    let several = !work.others.is_empty();
+    work.clusters.find(rig, state, (dt, h), rig.solver.limited, several);
     work.run(rig, state, dt);
     state.time = start + dt;
 }
