@@ -79,6 +79,12 @@ impl Manifold {
 
     /// The same seen from the other shape.
     pub fn swapped(mut self) -> Manifold {
+        self.swap();
+        self
+    }
+
+    /// Sees it from the other shape.
+    pub fn swap(&mut self) {
         self.normal = -self.normal;
         self.facing = match self.facing {
             Facing::First => Facing::Second,
@@ -88,7 +94,6 @@ impl Manifold {
         for p in &mut self.points[..self.count] {
             *p = Point { first: p.second, second: p.first, round: [p.round[1], p.round[0]] };
         }
-        self
     }
 
     /// Where a point is with the shapes at `a` and `b`.

@@ -133,6 +133,10 @@ fn bounds(geometry: &Geometry, at: &Placement) -> Bounds {
             let reach = m.x_axis.abs() * h.x + m.y_axis.abs() * h.y + m.z_axis.abs() * h.z;
             Bounds { low: at.position - reach, high: at.position + reach }
         }
+        Geometry::Capsule(capsule) => {
+            let [a, b] = [capsule.segment.a, capsule.segment.b].map(|p| at.position + at.rotation * p);
+            Bounds { low: a.min(b) - capsule.radius, high: a.max(b) + capsule.radius }
+        }
         other => {
             let around = other.shape().compute_aabb(&pose(at));
             Bounds { low: around.mins, high: around.maxs }

@@ -24,9 +24,12 @@ use glam::DVec3;
 /// for ever short of its next key.
 const SLOWEST_SHARE: f64 = 0.01;
 
+/// Of so many bodies, several threads share all parts of a step.
+const CROWD: usize = 256;
+
 /// Advances `state` by `dt` seconds of scene time (above 0). Allocates nothing.
 pub fn step(rig: &Rig, state: &mut State, work: &mut Workspace, dt: f64) {
-    match work.others.is_empty() {
+    match work.others.is_empty() || rig.solids.len() < CROWD {
         true => step_all(rig, state, work, dt),
         // Threads are woken once, and then have all of the step to share.
         false => rayon::scope(|_| step_all(rig, state, work, dt)),

@@ -9,10 +9,11 @@ pub fn knows(other: &Geometry) -> bool {
     matches!(other, Geometry::Ball(_) | Geometry::Capsule(_) | Geometry::Box(_))
 }
 
-pub fn touch(plane: &Placement, other: &Geometry, b: &Placement, reach: f64) -> Option<Manifold> {
+/// Puts where it touches into an empty `manifold`.
+pub fn touch(plane: &Placement, other: &Geometry, b: &Placement, reach: f64, manifold: &mut Manifold) {
     let up = plane.rotation * DVec3::Y;
     let back = plane.rotation.conjugate();
-    let mut manifold = Manifold::new(DVec3::Y, Facing::First);
+    (manifold.normal, manifold.facing) = (DVec3::Y, Facing::First);
     let mut add = |second: DVec3, radius: f64| {
         let world = b.position + b.rotation * second;
         let height = up.dot(world - plane.position);
@@ -51,7 +52,6 @@ pub fn touch(plane: &Placement, other: &Geometry, b: &Placement, reach: f64) -> 
                 add(corner, 0.0);
             }
         }
-        _ => return None,
+        _ => {}
     }
-    Some(manifold)
 }

@@ -38,9 +38,14 @@ pub fn near(
         }
         (Capsule(x), Ball(y)) => ball::capsule_ball(x, at_a, y.radius, at_b, reach),
         (Ball(x), Capsule(y)) => ball::capsule_ball(y, at_b, x.radius, at_a, reach).map(Manifold::swapped),
-        (HalfSpace(_), other) if half_space::knows(other) => half_space::touch(at_a, other, at_b, reach),
+        (HalfSpace(_), other) if half_space::knows(other) => {
+            return in_place(out, |m| half_space::touch(at_a, other, at_b, reach, m));
+        }
         (other, HalfSpace(_)) if half_space::knows(other) => {
-            half_space::touch(at_b, other, at_a, reach).map(Manifold::swapped)
+            return in_place(out, |m| {
+                half_space::touch(at_b, other, at_a, reach, m);
+                m.swap();
+            });
         }
         (Box(x), Box(y)) => boxes::box_box(x.half_extents, at_a, y.half_extents, at_b, reach),
         _ => {
@@ -49,4 +54,15 @@ pub fn near(
         }
     };
     out.extend(found.filter(|m| !m.points().is_empty()));
+}
+
+/// Makes a manifold where it is to be: most figures stand on floors, and copies take longer than heights above these.
+fn in_place(out: &mut Vec<Manifold>, make: impl FnOnce(&mut Manifold)) {
+    out.push(Manifold::default());
+    if let Some(manifold) = out.last_mut() {
+        make(manifold);
+        if manifold.points().is_empty() {
+            out.pop();
+        }
+    }
 }

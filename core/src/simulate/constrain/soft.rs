@@ -19,11 +19,11 @@ use super::Constraints;
 use crate::assemble::Mobility;
 use crate::dynamics::response::Response;
 use crate::dynamics::top::Axes;
-use crate::joint::{End, Kind, Measure, Rows, Side};
+use crate::joint::{End, Kind, Measure, Rows, SIGNS, Side};
 use crate::rig::{Drive, Rig};
 use crate::simulate::State;
 use crate::solve::MOST;
-use glam::DVec3;
+use glam::{DMat3, DVec3};
 
 /// One row of a spring.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -264,7 +264,14 @@ impl Constraints {
             });
             let translations = joint.kind.translations();
             let mut felt = [Felt::default(); MOST];
-            // Of a muscle, in the axes of its body.
+            // Of a muscle, which turns the one against the other: by how much they turn, how fast, and how they yield.
+            let (mut turned, mut spun, mut turns) = (DVec3::ZERO, DVec3::ZERO, DMat3::ZERO);
+            for (e, moving) in moving.iter().enumerate().filter(|_| hold.muscle) {
+                let Some((mobility, (_, spin), (_, turn))) = *moving else { continue };
+                (turned, spun) = (turned + turn * SIGNS[e], spun + spin * SIGNS[e]);
+                turns += mobility.turn;
+            }
+            // And in the axes of its body, what it pulls with.
             let (ahead, held) = match joint.kind {
                 Kind::Pose(solid) => {
                     let (back, torque) = (b.turned.conjugate(), &state.solids[solid].torque);
@@ -278,12 +285,18 @@ impl Constraints {
                 let mut free = rows.error[r] - carried * h;
                 let mut rate = -carried;
                 let mut yielding = 0.0;
-                for (e, moving) in moving.iter().enumerate() {
-                    let Some((mobility, (velocity, spin), (shift, turn))) = *moving else { continue };
-                    let row = &rows.row(e, r);
-                    free += row.rate(shift, turn);
-                    rate += row.rate(velocity, spin);
-                    yielding += row.rate(row.linear * mobility.shift, mobility.turn * row.angular);
+                if hold.muscle {
+                    let row = rows.on[1][r].angular;
+                    (free, rate) = (free + row.dot(turned), rate + row.dot(spun));
+                    yielding = row.dot(turns * row);
+                } else {
+                    for (e, moving) in moving.iter().enumerate() {
+                        let Some((mobility, (velocity, spin), (shift, turn))) = *moving else { continue };
+                        let row = &rows.row(e, r);
+                        free += row.rate(shift, turn);
+                        rate += row.rate(velocity, spin);
+                        yielding += row.rate(row.linear * mobility.shift, mobility.turn * row.angular);
+                    }
                 }
                 let (k, c, forward, strength) = match joint.kind {
                     Kind::Pose(solid) => {

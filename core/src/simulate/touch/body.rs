@@ -196,9 +196,12 @@ impl Body {
         self.spun = Body::chord(self.from.rotation, self.to.rotation);
     }
 
-    /// Whether where it ends is a place.
-    pub fn ends(&self) -> bool {
-        is_a_place(&self.end)
+    /// Has it, which has joints, end as these have it, moving like this.
+    pub fn end_with(&mut self, after: Twist, h: f64) {
+        let end = self.between(after, h);
+        if is_a_place(&end) {
+            (self.end, self.after) = (end, after);
+        }
     }
 
     /// Where it ends if it moves like this then, and evenly faster until then.

@@ -1,6 +1,6 @@
 //! Impulses of all contacts, island by island, and where they bring the bodies.
 
-use super::body::{Body, Twist};
+use super::body::Twist;
 use super::row::{Alone, Course, Gained, Group, Moved, hand_out, start};
 use super::sweeps::{Goal, OneByOne};
 use super::tie::{self, Tie};
@@ -166,11 +166,7 @@ impl Touch {
             let s = linkages.all[k as usize].solids[n] as usize;
             let (body, rate) = (&mut self.bodies[s], linkages.answered(s));
             let Some((velocity, spin)) = rate.filter(|_| body.jointed) else { continue };
-            let mut moved = Body { after: Twist { velocity, spin }, ..*body };
-            moved.go(h);
-            if moved.ends() {
-                *body = moved;
-            }
+            body.end_with(Twist { velocity, spin }, h);
         }
         true
     }
