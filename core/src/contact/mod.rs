@@ -6,5 +6,5 @@ mod near;
 mod sweep;
 
 pub use manifold::{Face, Facing, MOST_POINTS, Manifold, Meeting, Point};
-pub use near::{Library, near, never_hides, pose};
+pub use near::{Library, fall, near, never_hides, pose};
 pub use sweep::{Bounds, Sweep};

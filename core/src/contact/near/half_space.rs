@@ -55,3 +55,20 @@ pub fn touch(plane: &Placement, other: &Geometry, b: &Placement, reach: f64, man
         _ => {}
     }
 }
+
+/// At which share of its way a ball or a capsule meets it.
+pub fn fall(plane: &Placement, other: &Geometry, b: &Placement, way: DVec3) -> Option<Option<f64>> {
+    let (lowest, radius) = match other {
+        Geometry::Ball(ball) => (DVec3::ZERO, ball.radius),
+        Geometry::Capsule(capsule) => {
+            let down = b.rotation.conjugate() * (plane.rotation * DVec3::NEG_Y);
+            let [x, y] = [capsule.segment.a, capsule.segment.b];
+            (if x.dot(down) > y.dot(down) { x } else { y }, capsule.radius)
+        }
+        _ => return None,
+    };
+    let up = plane.rotation * DVec3::Y;
+    let gap = up.dot(b.position + b.rotation * lowest - plane.position) - radius;
+    let falls = -up.dot(way);
+    Some(if gap <= 0.0 { Some(0.0) } else { (gap <= falls).then(|| gap / falls) })
+}

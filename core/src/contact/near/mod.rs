@@ -14,11 +14,27 @@ pub use library::{Library, pose};
 use super::manifold::Manifold;
 use crate::scene::Placement;
 use crate::shape::Geometry;
+use glam::DVec3;
 
 /// Whether all points at which two shapes can ever touch are found wherever they are: none comes up later.
 pub fn never_hides(a: &Geometry, b: &Geometry) -> bool {
     use Geometry::{Ball, Capsule, HalfSpace};
     matches!((a, b), (HalfSpace(_), Ball(_) | Capsule(_)) | (Ball(_) | Capsule(_), HalfSpace(_)))
+}
+
+/// At which share of its way against the first the second shape meets it, if it does; `None` for shapes of which this is not
+/// known in a closed form.
+pub fn fall(
+    (a, at_a): (&Geometry, &Placement),
+    (b, at_b): (&Geometry, &Placement),
+    way: DVec3,
+) -> Option<Option<f64>> {
+    use Geometry::HalfSpace;
+    match (a, b) {
+        (HalfSpace(_), other) => half_space::fall(at_a, other, at_b, way),
+        (other, HalfSpace(_)) => half_space::fall(at_b, other, at_a, -way),
+        _ => None,
+    }
 }
 
 /// Puts the manifolds of `a` and `b` (placed so) with points nearer than `reach` into `out`.

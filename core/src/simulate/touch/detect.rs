@@ -4,7 +4,7 @@ use super::body::Body;
 use super::contact::{Contact, Crossing};
 use super::soft::softness;
 use super::{Touch, World};
-use crate::contact::{Facing, Manifold, Point, near, never_hides, pose};
+use crate::contact::{Facing, Manifold, Point, fall, near, never_hides, pose};
 use crate::rig::{Collider, Rig};
 use crate::scene::Placement;
 use crate::simulate::State;
@@ -435,18 +435,22 @@ fn first_meeting(of: [&Collider; 2], bodies: [&Body; 2]) -> Option<f64> {
         let share = |x: f64| (part as f64 + x) / parts as f64;
         let shape = |e: usize| {
             let place = of[e].place;
+            if parts == 1 {
+                let (from, to) = (bodies[e].from.then(&place), bodies[e].to.then(&place));
+                return (from, to.position - from.position);
+            }
             let from = bodies[e].part_way(share(0.0)).then(&place);
             let to = bodies[e].part_way(share(1.0)).then(&place);
             let middle = bodies[e].part_way(share(0.5)).then(&place);
-            let at = match parts {
-                1 => from,
-                _ => Placement { position: from.position, rotation: middle.rotation },
-            };
-            (pose(&at), to.position - from.position)
+            (Placement { position: from.position, ..middle }, to.position - from.position)
         };
         let ((at_a, way_a), (at_b, way_b)) = (shape(0), shape(1));
-        let (a, b) = (of[0].geometry.shape(), of[1].geometry.shape());
-        if let Some(when) = cast((&at_a, way_a, a), (&at_b, way_b, b)) {
+        let (a, b) = (&of[0].geometry, &of[1].geometry);
+        let met = match fall((a, &at_a), (b, &at_b), way_b - way_a) {
+            Some(when) => when,
+            None => cast((&pose(&at_a), way_a, a.shape()), (&pose(&at_b), way_b, b.shape())),
+        };
+        if let Some(when) = met {
             return Some(share(when));
         }
     }
