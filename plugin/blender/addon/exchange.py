@@ -24,6 +24,11 @@ class SINEW_OT_export_setup(bpy.types.Operator):
     filepath: StringProperty(subtype="FILE_PATH")
     filter_glob: StringProperty(default="*.json", options={"HIDDEN"})
 
+    @classmethod
+    def poll(cls, _context):
+        # What is being read by a run is not read once more meanwhile.
+        return state.running is None
+
     def invoke(self, context, _event):
         name = pathlib.Path(bpy.data.filepath or "scene").stem
         self.filepath = self.filepath or f"{name}.sinew.json"
@@ -96,6 +101,10 @@ class SINEW_OT_export_gltf(bpy.types.Operator):
     filepath: StringProperty(subtype="FILE_PATH")
     filter_glob: StringProperty(default="*.glb", options={"HIDDEN"})
 
+    @classmethod
+    def poll(cls, _context):
+        return state.running is None
+
     def invoke(self, context, _event):
         self.filepath = self.filepath or f"{pathlib.Path(bpy.data.filepath or 'scene').stem}.glb"
         context.window_manager.fileselect_add(self)
@@ -132,6 +141,10 @@ class SINEW_OT_export_physics(bpy.types.Operator):
         description="The extensions that a file of glTF gets",
     )  # fmt: skip
 
+    @classmethod
+    def poll(cls, _context):
+        return state.running is None
+
     def invoke(self, context, _event):
         self.filepath = self.filepath or f"{pathlib.Path(bpy.data.filepath or 'scene').stem}.usda"
         context.window_manager.fileselect_add(self)
@@ -156,7 +169,7 @@ class SINEW_OT_export_physics(bpy.types.Operator):
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
         warnings = found.warnings + warnings
-        state.complain(warnings, found.capture.nodes)
+        state.complain(warnings, "the export", found)
         text = f"{len(found.setup['bodies'])} bodies to {path.name}"
         if warnings:
             self.report({"WARNING"}, f"{text}; {len(warnings)} warnings, in the Sinew panel")

@@ -6,6 +6,8 @@ from . import live, physics, state
 from .properties import SinewBody
 
 
+#: Warnings that are shown below the button.
+TOLD = 3
 #: Everything that an animator sets.
 SETTINGS = [name for name in SinewBody.__annotations__ if not name.startswith("was_")]
 
@@ -108,6 +110,7 @@ class SINEW_PT_simulate(_Panel, bpy.types.Panel):
             box = layout.box()
             box.label(text=text.capitalize())
             box.label(text=f"{round(100 * share)} %    {hint}")
+            self._warn(layout)
             return
         if live.session is None:
             row = layout.row(align=True)
@@ -122,6 +125,7 @@ class SINEW_PT_simulate(_Panel, bpy.types.Panel):
             row.operator("sinew.live_discard", icon="X")
             layout.operator("sinew.live_drag", icon="VIEW_PAN")
             layout.label(text=live.session.error or f"Simulated in {1000 * live.session.needed:.0f} ms")
+        self._warn(layout)
         column = layout.column()
         column.use_property_split = True
         column.use_property_decorate = False
@@ -136,6 +140,21 @@ class SINEW_PT_simulate(_Panel, bpy.types.Panel):
         if context.mode == "POSE":
             column.prop(settings, "selected_bones")
         column.prop(settings, "loop")
+
+    @staticmethod
+    def _warn(layout):
+        """What is wrong, right below the button: a line for each, which selects what it names; all words are under Result."""
+        if not state.warnings:
+            return
+        column = layout.box().column(align=True)
+        column.label(text=f"Of {state.asked}:", icon="ERROR")
+        for i, found in enumerate(state.warnings[:TOLD]):
+            if found.objects:
+                column.operator("sinew.select", text=found.title, emboss=False, icon="RESTRICT_SELECT_OFF").index = i
+            else:
+                column.label(text=found.title, icon="DOT")
+        if len(state.warnings) > TOLD:
+            column.label(text=f"and {len(state.warnings) - TOLD} more, under Result")
 
 
 class SINEW_PT_world(_Panel, bpy.types.Panel):
