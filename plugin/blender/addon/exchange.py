@@ -251,9 +251,10 @@ def _apply(own, body, groups):
         own.timing = guide["timing"]
     if isinstance(guide.get("base_distance"), (int, float)):
         own.distance = guide["base_distance"]
-    preset = body.get("actuator", {}).get("preset")
-    if preset is not None:
-        own.preset = preset
+    muscle = body.get("actuator", {})
+    # A figure's muscles are more than the preset that they start from, and found again: choosing it would take that away.
+    if muscle.get("preset") is not None and not (muscle["preset"] == "reactive" and len(muscle) > 1):
+        own.preset = muscle["preset"]
     for group in (groups[g] for g in body.get("groups", []) if g in groups):
         if group["name"].startswith("Blender: "):
             for name in ("strength", "damping", "blend"):
