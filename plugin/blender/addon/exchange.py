@@ -8,7 +8,7 @@ import tempfile
 import bpy
 from bpy.props import EnumProperty, StringProperty
 
-from . import run, state
+from . import joint_import, keyed, run, state
 from .sinew import Scene, Setup
 
 #: Endings of files that carry physics themselves.
@@ -77,7 +77,7 @@ class SINEW_OT_import_setup(bpy.types.Operator):
             if owner is None:
                 missing.append(body["node"])
                 continue
-            _apply(owner.sinew, body, groups)
+            _apply(owner.sinew, body, groups, context.scene)
             count += 1
         world = found.get("world", {})
         settings = context.scene.sinew
@@ -85,7 +85,9 @@ class SINEW_OT_import_setup(bpy.types.Operator):
             settings.use_floor, settings.floor = True, world["floor"]
         if "substeps" in world:
             settings.substeps = world["substeps"]
-        text = f"{count} bodies"
+        joined, lost = _joints(context.scene, found.get("joints", []), lambda name: _owner(context, name))
+        missing += lost
+        text = f"{count} bodies" + (f", {joined} joints" if joined else "")
         if missing:
             text += f"; not in this scene: {', '.join(missing)}"
         self.report({"WARNING" if missing else "INFO"}, text)
@@ -207,6 +209,18 @@ def _opened(path):
         return Setup.automatic(scene)
 
 
+def _joints(scene, joints, find):
+    """Sets up the joints of a file, which are where things are at the first frame; how many, and words about the others."""
+    if not joints:
+        return 0, []
+    before = (scene.frame_current, scene.frame_subframe)
+    scene.frame_set(scene.frame_start)
+    try:
+        return joint_import.apply(scene, joints, find)
+    finally:
+        scene.frame_set(before[0], subframe=before[1])
+
+
 def _owner(context, name):
     """The object or the bone that a set-up names: by its name, or by the path of a prim, which has fewer letters."""
     last = name.rpartition("/")[2]
@@ -226,7 +240,7 @@ def _as_prim(name):
     return re.sub(r"\W", "_", name)
 
 
-def _apply(own, body, groups):
+def _apply(own, body, groups, scene):
     """What the panel has a slider for; the rest of a set-up is used through the set-up file itself."""
     own.behaviour = body.get("behaviour", "guided")
     for name in ("density", "mass", "simulate"):
@@ -258,8 +272,8 @@ def _apply(own, body, groups):
     for group in (groups[g] for g in body.get("groups", []) if g in groups):
         if group["name"].startswith("Blender: "):
             for name in ("strength", "damping", "blend"):
-                if isinstance(group.get(name), (int, float)):
-                    setattr(own, name, group[name])
+                if group.get(name) is not None:
+                    keyed.put(own, name, group[name], scene)
 
 
 def _apply_sizes(own, shape):

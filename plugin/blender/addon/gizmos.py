@@ -1,12 +1,13 @@
 """Handles in the viewport: sizes of shapes, and limits of joints.
 
-Shown for the active object or bone whose shape has sizes, and for an empty with a rigid-body constraint.
+Shown for the active object or bone whose shape has sizes, and for an empty with a rigid-body constraint or an object with a
+joint of the panel.
 """
 
 import bpy
 from mathutils import Matrix, Vector
 
-from . import joints, panel, physics
+from . import joint_lines, joint_properties, joints, panel, physics
 
 SHAPE_COLOUR, LIMIT_COLOUR, BRIGHT = (0.35, 0.75, 1.0), (1.0, 0.8, 0.2), (1.0, 1.0, 1.0)
 #: Turns that take Z to an axis.
@@ -155,7 +156,7 @@ class SINEW_GGT_joint(_Group, bpy.types.GizmoGroup):
     @classmethod
     def poll(cls, context):
         obj = context.object
-        return context.mode == "OBJECT" and obj is not None and obj.select_get() and bool(limits(obj))
+        return context.mode == "OBJECT" and obj is not None and obj.select_get() and bool(held(obj)[2])
 
     def setup(self, context):
         self._dials, self._arrows = [], []
@@ -173,8 +174,8 @@ class SINEW_GGT_joint(_Group, bpy.types.GizmoGroup):
 
     def refresh(self, context):
         obj = context.object
-        found = limits(obj) if obj is not None else []
-        key = (obj.name if obj else "", tuple(found))
+        holder, _, found = held(obj) if obj is not None else (None, None, [])
+        key = (obj.name if obj else "", obj.sinew_joint_index if obj else 0, tuple(found))
         if key == self._of:
             return
         self._of = key
@@ -184,21 +185,37 @@ class SINEW_GGT_joint(_Group, bpy.types.GizmoGroup):
             for i, gizmo in enumerate(made):
                 gizmo.hide = i >= len(wanted)
                 if not gizmo.hide:
-                    gizmo.target_set_prop("offset", obj.rigid_body_constraint, wanted[i])
+                    gizmo.target_set_prop("offset", holder, wanted[i])
         self.draw_prepare(context)
 
     def draw_prepare(self, context):
         obj = context.object
-        if obj is None or obj.rigid_body_constraint is None:
+        if obj is None:
             return
-        place = obj.matrix_world.normalized()
-        found = limits(obj)
+        _, place, found = held(obj)
         for made, kind in ((self._dials, "ang"), (self._arrows, "lin")):
             for gizmo, (_, axis, path) in zip(made, [f for f in found if f[0] == kind]):
                 gizmo.matrix_basis = place @ TO_AXIS[axis]
                 if kind == "ang":
                     # The inner one is the lower limit.
-                    gizmo.scale_basis = 0.9 if path.endswith("upper") else 0.7
+                    gizmo.scale_basis = 0.9 if path.endswith(("upper", "max")) else 0.7
+
+
+def held(obj):
+    """What has limits: the constraint of an empty, or the joint of an object that the panel shows; where that is, and its
+    limits."""
+    if obj.rigid_body_constraint is not None:
+        return obj.rigid_body_constraint, obj.matrix_world.normalized(), limits(obj)
+    if not 0 <= obj.sinew_joint_index < len(obj.sinew_joints):
+        return None, None, []
+    item = obj.sinew_joints[obj.sinew_joint_index]
+    axis = "XYZ".index(item.axis)
+    found = []
+    for kind, name, kinds in (("ang", "turn", joint_properties.TURNING), ("lin", "slide", joint_properties.SLIDING)):
+        is_screw = item.kind == "screw" and name == "turn"
+        if item.kind in kinds and getattr(item, f"{name}_limited") and not is_screw:
+            found += [(kind, axis, f"{name}_{end}") for end in ("min", "max")]
+    return item, joint_lines.place(obj, item), found
 
 
 def limits(obj):

@@ -240,6 +240,7 @@ class SINEW_PT_result(_Panel, bpy.types.Panel):
         row = layout.row(align=True)
         row.prop(settings, "show_shapes", toggle=True)
         row.prop(settings, "show_limits", toggle=True)
+        row.prop(settings, "show_joints", toggle=True)
         row.prop(settings, "show_targets", toggle=True)
         result = state.result
         if result is not None and result.strained:
@@ -313,5 +314,6 @@ CLASSES = (
     SINEW_PT_simulate,
     SINEW_PT_world,
     SINEW_PT_body,
-    SINEW_PT_result,
 )
+#: Below the panels of joints.
+LAST = (SINEW_PT_result,)

@@ -5,7 +5,7 @@ import json
 import bpy
 import numpy as np
 
-from . import action, joints, pressed
+from . import action, joints, keyed, own_joints, pressed
 from .sinew import Setup
 
 #: Blender's rigid-body shapes and ours. A compound's children touch by themselves.
@@ -61,8 +61,8 @@ def build(capture, found):
     # What only turns is where what carries it is: a joint would hold it there once more.
     turning = {name for name, body in bodies.items() if body is not None and body.get("simulate") == "orientation"}
     setup["joints"] = [j for j in setup.get("joints", []) if j["between"][1] not in turning]
-    made = joints.build(capture, warnings)
-    setup["joints"] += made
+    own = own_joints.build(capture, warnings)
+    setup["joints"] += own + joints.build(capture, own, warnings)
     setup["bodies"] = [b for b in bodies.values() if b is not None]
     return setup, warnings
 
@@ -128,6 +128,10 @@ def _automatic(capture, node, body, rigid):
             is_keyed = rigid.kinematic and not owner.sinew.was_active and _released(capture, owner) is None
             return "animated" if is_keyed else "free"
         return "animated" if node.moves else "static"
+    is_joined = node.owner in dict(capture.own_joints) and node.owner not in capture.bones
+    if is_joined and node.simulated and not node.moves and not node.keyed:
+        # Whoever joins something that has no keys wants to see it hang.
+        return "free"
     if body is not None:
         return body.get("behaviour", "guided")
     armature = capture.skins.get(node.owner)
@@ -237,23 +241,11 @@ def _factors(capture, node, body, own, setup):
 
 
 def _keys(capture, node, name):
-    """A keyed property as keys over time, one per frame where it changes."""
-    owner = bpy.data.objects[node.owner]
-    found = action.curves(owner)
-    if found is None:
-        return None
+    """A keyed property as keys over time."""
     path = f"sinew.{name}"
     if node.bone is not None:
         path = f'pose.bones["{bpy.utils.escape_identifier(node.bone)}"].{path}'
-    curve = found.find(path)
-    if curve is None:
-        return None
-    values = np.array([max(0.0, curve.evaluate(frame)) for frame in capture.frames])
-    times = (capture.frames - capture.first) / capture.rate
-    # Where it is straight, the ends say it all.
-    bends = np.abs(np.diff(values, 2)) > 1e-9
-    kept = np.concatenate([[True], bends, [True]])
-    return {"keys": [[float(t), float(v)] for t, v in zip(times[kept], values[kept])]}
+    return keyed.keys(capture, bpy.data.objects[node.owner], path, least=0.0)
 
 
 def job_options(settings):

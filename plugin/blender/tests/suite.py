@@ -21,7 +21,7 @@ import bpy  # noqa: E402
 
 #: Seconds.
 SLOW = 3.0
-MODULES = ("test_motion", "test_editing", "test_linked", "test_alive", "test_handled", "test_physics", "test_warned")
+MODULES = ("test_motion", "test_editing", "test_linked", "test_alive", "test_handled", "test_physics", "test_warned", "test_joined")
 
 
 class Timed(unittest.TextTestResult):

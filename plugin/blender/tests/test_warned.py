@@ -8,22 +8,6 @@ import scenes
 from harness import addon, simulate, snapshot
 
 
-def overlapping(links=0, frames=49):
-    """A ball in a table, and a crate in another; a chain that takes its time, if there shall be one."""
-    if links:
-        scenes.chain(links, frames)
-    else:
-        scenes.falling()
-    ball = bpy.data.objects.get("Ball") or scenes.box("Ball", (0.4, 0.4, 0.4), (20, 0, 0))
-    ball.location = (20.0, 0.0, 0.0)
-    crates = [scenes.box(name, (1.0, 1.0, 1.0), (20.0 + x, 0, 0)) for name, x in (("Crate", 0.5), ("Chest", 9.0))]
-    for obj in (ball, *crates):
-        obj.sinew.behaviour = "free"
-    selected = [*bpy.context.selected_objects, ball, *crates]
-    scenes.select(*selected)
-    return ball
-
-
 def torn():
     """A box that two points hold at places which are further apart in the box than in the world."""
     scenes.empty_file()
@@ -47,7 +31,7 @@ class Said(unittest.TestCase):
     """Warnings as the panel has them."""
 
     def test_what_overlaps_is_one_line_with_all_its_objects(self):
-        overlapping()
+        scenes.crowded(1, 49)
         said = addon("simulate").words(simulate().job.report)
         found = addon("state").warnings[0]
         self.assertEqual(found.title, "2 objects overlap at frame 1: Ball, Crate")
@@ -60,7 +44,7 @@ class Said(unittest.TestCase):
         self.assertEqual({o.name for o in bpy.context.selected_objects}, {"Ball", "Crate"})
 
     def test_the_frame_is_the_range_s_own(self):
-        overlapping()
+        scenes.crowded(1, 49)
         bpy.context.scene.frame_start = 7
         bpy.ops.sinew.check()
         self.assertIn("at frame 7", addon("state").warnings[0].title)
@@ -91,7 +75,7 @@ class Early(unittest.TestCase):
     """A run that takes long."""
 
     def test_it_is_known_while_the_run_goes_on(self):
-        overlapping(60, 2500)
+        scenes.crowded(60, 2500)
         before = snapshot()
         run = addon("run").Run(bpy.context)
         for _ in run.reading():
@@ -108,7 +92,7 @@ class Early(unittest.TestCase):
         self.assertEqual(snapshot(), before)
 
     def test_a_short_one_is_not_simulated_twice(self):
-        overlapping()
+        scenes.crowded(1, 49)
         run = addon("run").Run(bpy.context)
         for _ in run.reading():
             pass
@@ -119,7 +103,7 @@ class Early(unittest.TestCase):
         self.assertTrue(any("overlap" in text for text in run.report["warnings"]))
 
     def test_a_cycle_is_not_looked_at_as_two_frames(self):
-        overlapping()
+        scenes.crowded(1, 49)
         bpy.context.scene.sinew.loop = True
         bpy.ops.sinew.check()
         self.assertFalse([w.text for w in addon("state").warnings if "come back" in w.text or "repeat" in w.text])

@@ -1,0 +1,57 @@
+"""Runs of window.py: warnings that are clicked, joints of the panel."""
+
+import time
+
+from window import HEIGHT, check, coloured, yellow
+
+#: The colour of joints of the panel.
+VIOLET = "rgb(217,115,255)"
+
+
+def warned_run(window, _pictures):
+    """What overlaps is told while a run goes on, and a click on it selects."""
+    window.open_tab()
+    window.ask("free('Ball', 'Crate', 'Chest')")
+    window.press_simulate()
+    window.wait("state.running is not None and state.warnings")
+    check(window.ask("state.warnings[0].title") == "2 objects overlap at frame 1: Ball, Crate", "it is told at once")
+    x, y, width, height = window.ask("sidebar()")
+    for down in range(60, 220, 8):
+        window.click(x + 0.5 * (width - 25), HEIGHT - (y + height) + down)
+        time.sleep(0.2)
+        if window.ask("selected()") == ["Ball", "Crate"]:
+            break
+    check(window.ask("selected()") == ["Ball", "Crate"], "a click selects what overlaps")
+    check(window.ask("state.running is not None"), "and the run goes on")
+    window.over_viewport()
+    window.hand("key", "Escape")
+    window.wait("state.running is None")
+    print("told of overlaps, and selected them, while it ran")
+
+
+def joined_run(window, pictures):
+    """A joint of the panel: made, drawn, its limits pulled at, simulated."""
+    window.open_tab()
+    window.ask("look((0.4, 0.2, 2.75), 3.2)")
+    shot = window.folder / "joined.png"
+    window.picture(shot, "820x640+0+80")
+    before = coloured(shot, VIOLET)
+    window.ask("join()")
+    window.ask("overlay.refresh(bpy.context)")
+    window.over_viewport()
+    window.picture(shot, "820x640+0+80")
+    check(coloured(shot, VIOLET) > before + 50, f"the joint is drawn: {before:.0f} to {coloured(shot, VIOLET):.0f} pixels")
+    check(yellow(shot) > 100, "and its limits have dials")
+    window.ask("show_alone(joint_panel.SINEW_PT_joints)")
+    x, y, width, height = window.ask("sidebar()")
+    time.sleep(1.0)
+    # It is closed at first.
+    window.click(x + 60, HEIGHT - (y + height) + 16)
+    window.wait("drawn('joints')")
+    window.over_viewport()
+    if pictures:
+        window.picture(pictures / "blender-joined.png", "1057x640+0+80")
+    window.ask("bpy.ops.sinew.simulate() and 0")
+    lowest = window.ask("float(min(state.result.ways[0][:, 2]))")
+    check(lowest < 2.8, f"the lamp fell on its hinge: {lowest}")
+    print("a joint of the panel")
