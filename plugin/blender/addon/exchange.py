@@ -8,7 +8,7 @@ import tempfile
 import bpy
 from bpy.props import EnumProperty, StringProperty
 
-from . import joint_import, keyed, run, state
+from . import chain_import, joint_import, keyed, run, state
 from .sinew import Scene, Setup
 
 #: Endings of files that carry physics themselves.
@@ -71,7 +71,8 @@ class SINEW_OT_import_setup(bpy.types.Operator):
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
         groups = {g["name"]: g for g in found.get("groups", [])}
-        count, missing = 0, []
+        missing = chain_import.apply(context, found, lambda name: _owner(context, name))
+        count = 0
         for body in found.get("bodies", []):
             owner = _owner(context, body["node"])
             if owner is None:

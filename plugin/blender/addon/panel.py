@@ -10,6 +10,8 @@ from .properties import SinewBody
 TOLD = 3
 #: Everything that an animator sets.
 SETTINGS = [name for name in SinewBody.__annotations__ if not name.startswith("was_")]
+#: What others get of it: not whose chain it is in.
+COPIED = [name for name in SETTINGS if name != "chain"]
 
 
 def active(context):
@@ -38,7 +40,7 @@ class SINEW_OT_copy(bpy.types.Operator):
         for other in others:
             if other.sinew == own:
                 continue
-            for name in SETTINGS:
+            for name in COPIED:
                 if own.is_property_set(name):
                     setattr(other.sinew, name, getattr(own, name))
                 else:

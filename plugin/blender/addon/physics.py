@@ -5,7 +5,7 @@ import json
 import bpy
 import numpy as np
 
-from . import action, joints, keyed, own_joints, pressed
+from . import action, chains, joints, keyed, own_joints, pressed
 from .sinew import Setup
 
 #: Blender's rigid-body shapes and ours. A compound's children touch by themselves.
@@ -21,13 +21,18 @@ SHAPES = {
 #: Shapes with a radius and a length.
 ROUND = ("capsule", "cylinder", "cone")
 #: Properties that are factors of a group, and so can be keyed.
-FACTORS = ("strength", "damping", "blend")
+FACTORS = chains.FACTORS
 
 
 def automatic(scene):
     """The set-up that the library makes of a scene by itself, as text: it stays the same while settings change."""
     with Setup.automatic(scene) as setup:
         return setup.to_json()
+
+
+def read_automatic(scene):
+    """The same as a dictionary."""
+    return json.loads(automatic(scene))
 
 
 def build(capture, found):
@@ -55,9 +60,11 @@ def build(capture, found):
     if settings.use_floor:
         world["floor"] = settings.floor
     bodies = {body["node"]: body for body in setup["bodies"]}
+    known = chains.found(capture, setup)
     _leave_out_others(capture, setup, bodies)
     for node in capture.nodes:
         _fill_in(capture, node, setup, bodies)
+    chains.build(capture, known, setup, bodies)
     # What only turns is where what carries it is: a joint would hold it there once more.
     turning = {name for name, body in bodies.items() if body is not None and body.get("simulate") == "orientation"}
     setup["joints"] = [j for j in setup.get("joints", []) if j["between"][1] not in turning]
@@ -97,6 +104,9 @@ def _fill_in(capture, node, setup, bodies):
     rigid = owner.rigid_body if node.bone is None else None
     if behaviour == "automatic":
         behaviour = _automatic(capture, node, body, rigid)
+        if behaviour is None and node.bone is not None and node.simulated and own.chain:
+            # Whoever makes a chain of bones that Sinew leaves alone wants to see them swing.
+            behaviour = "guided"
     elif not node.simulated and behaviour in ("guided", "free"):
         behaviour = "animated" if node.moves else "static"
     if behaviour is None:

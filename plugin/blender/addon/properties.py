@@ -138,6 +138,10 @@ class SinewBody(bpy.types.PropertyGroup):
         name="Until touched", default=False, update=changed,
         description="Follows its keys exactly until something that physics moves touches it",
     )  # fmt: skip
+    chain: StringProperty(
+        name="Chain", update=changed,
+        description="The chain that this bone was made part of; empty: whatever Sinew finds. It then is simulated in any case",
+    )  # fmt: skip
     was_active: BoolProperty(
         default=False, options={"HIDDEN"},
         description="Blender's own simulation moved it before it was baked",

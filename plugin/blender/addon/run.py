@@ -1,13 +1,14 @@
 """One run from button to action: read, simulate on a thread, write. The operator, its test and the live mode drive it."""
 
 import contextlib
+import json
 import threading
 import time
 
 import bpy
 
 from . import capture as capturing
-from . import physics, source, write
+from . import chains, physics, source, write
 from .sinew import Cancelled, Job, Setup, SinewError, Watch
 
 
@@ -93,6 +94,7 @@ class Run:
         if isinstance(found[0], Exception):
             raise found[0]
         self._found = found[0]
+        self.chains = chains.found(self.capture, json.loads(self._found))
 
     def _sources(self):
         """The animator's keys in the place of earlier results, if they are what counts."""

@@ -5,7 +5,7 @@ import time
 import bpy
 from bpy.props import BoolProperty, IntProperty
 
-from . import live, overlay, run, state, trouble
+from . import chains, live, overlay, run, state, trouble
 
 #: Events that go on to Blender while a job runs: looking around. Everything else waits, undo above all.
 NAVIGATION = {
@@ -198,6 +198,7 @@ class SINEW_OT_simulate(bpy.types.Operator):
 
     def _finish(self, context, done, writer):
         state.keep(done, writer)
+        chains.note(done.chains)
         overlay.refresh(context)
         if not writer.actions:
             self.report({"WARNING"}, state.result.warnings[-1])

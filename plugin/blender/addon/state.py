@@ -13,6 +13,8 @@ result = None
 #: Whether live mode waits for a hand, and what one holds: where that is, and where it is pulled to.
 dragging = False
 held = None
+#: Chains of bones that the library found: by armature and name, the names of the bones.
+chains = {}
 _looked = _shapes = _limits = None
 _is_stale = False
 #: Warnings of the last run or check, and which it was: see `trouble`.
@@ -53,6 +55,7 @@ def look_at(run):
     """Remembers what was read, for its shapes and limits."""
     global _looked, _shapes, _limits, _is_stale
     _looked, _shapes, _limits, _is_stale = run, None, None, False
+    chains.update(run.chains)
 
 
 def reshape():
@@ -112,6 +115,7 @@ def complain(texts, of, run=None):
 def forget():
     """Another file is opened, or the add-on is switched off."""
     global running, progress, result, warnings, asked, ticks, dragging, held, _looked, _shapes, _limits
+    chains.clear()
     if running is not None:
         running.cancel()
     running = progress = result = _looked = _shapes = _limits = None

@@ -411,6 +411,7 @@ def main():
         ("limits", "figure(40)", limits_run),
         ("warned", "crowded(60, 5000)", window_settings.warned_run),
         ("joined", "lamp()", window_settings.joined_run),
+        ("chains", "figure(40)", window_settings.chains_run),
     ]
     for name, scene, *drives in runs:
         if wanted and name not in wanted:

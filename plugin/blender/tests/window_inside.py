@@ -15,16 +15,16 @@ FOLDER = pathlib.Path(FOLDER)
 bpy.ops.preferences.addon_install(filepath=ARCHIVE, overwrite=True)
 addon_utils.enable("sinew_blender")
 from sinew_blender import (  # noqa: E402, F401  (some are asked for)
-    gizmos, joint_lines, joint_panel, live, overlay, panel, record, simulate, state,
+    chain_panel, gizmos, joint_lines, joint_panel, live, overlay, panel, record, simulate, state,
 )  # fmt: skip
 
-COUNTS = {"drawn": 0, "pressed": 0, "joints": 0}
+COUNTS = {"drawn": 0, "pressed": 0, "chains": 0, "joints": 0}
 
 
 # Blender looks at how many parameters these have, so each is written out.
 _draw, _invoke = panel.SINEW_PT_simulate.draw, simulate.SINEW_OT_simulate.invoke
 _escape = simulate.SINEW_OT_simulate._escape
-_draw_joints = joint_panel.SINEW_PT_joints.draw
+_draw_chains, _draw_joints = chain_panel.SINEW_PT_chains.draw, joint_panel.SINEW_PT_joints.draw
 
 
 def draw(self, context):
@@ -42,13 +42,18 @@ def escape(self, context):
     return _escape(self, context)
 
 
-# Counted once nothing went wrong in it: Blender only notes what did.
+# These are counted once nothing went wrong in them: Blender only notes what did.
+def draw_chains(self, context):
+    _draw_chains(self, context)
+    COUNTS["chains"] += 1
+
+
 def draw_joints(self, context):
     _draw_joints(self, context)
     COUNTS["joints"] += 1
 
 
-joint_panel.SINEW_PT_joints.draw = draw_joints
+chain_panel.SINEW_PT_chains.draw, joint_panel.SINEW_PT_joints.draw = draw_chains, draw_joints
 panel.SINEW_PT_simulate.draw, simulate.SINEW_OT_simulate.invoke = draw, invoke
 simulate.SINEW_OT_simulate._escape = escape
 #: At every ESC: ticks until then, frames simulated, frames in all.
@@ -163,7 +168,7 @@ def join():
 
 def show_alone(cls):
     """Leaves one of our panels in the sidebar: the others would push it out of a picture."""
-    for other in (*panel.CLASSES, *joint_panel.CLASSES, *panel.LAST):
+    for other in (*panel.CLASSES, *chain_panel.CLASSES, *joint_panel.CLASSES, *panel.LAST):
         if issubclass(other, bpy.types.Panel) and other.is_registered:
             bpy.utils.unregister_class(other)
     bpy.utils.register_class(cls)

@@ -1,4 +1,4 @@
-"""Runs of window.py: warnings that are clicked, joints of the panel."""
+"""Runs of window.py: warnings that are clicked, joints and chains of the panel."""
 
 import time
 
@@ -55,3 +55,19 @@ def joined_run(window, pictures):
     lowest = window.ask("float(min(state.result.ways[0][:, 2]))")
     check(lowest < 2.8, f"the lamp fell on its hinge: {lowest}")
     print("a joint of the panel")
+
+
+def chains_run(window, pictures):
+    """The chains of a figure, found by the button and listed in the panel."""
+    window.open_tab()
+    window.ask("bpy.ops.sinew.find_chains() and 0")
+    names = window.ask("[item.name for item in bpy.context.object.sinew_chains]")
+    check("tail" in names, f"the tail is a chain: {names}")
+    window.ask("setattr(bpy.context.object.sinew_chains['tail'], 'strength', 0.25)")
+    window.ask(f"setattr(bpy.context.object, 'sinew_chain_index', {names.index('tail')})")
+    window.ask("show_alone(chain_panel.SINEW_PT_chains)")
+    window.over_viewport()
+    shot = window.folder / "chains.png"
+    window.picture(pictures / "blender-chains.png" if pictures else shot, "230x320+828+80")
+    check(window.ask("drawn('chains')") > 0, "the panel of chains is drawn")
+    print("chains of a figure")
