@@ -7,7 +7,7 @@ joint of the panel.
 import bpy
 from mathutils import Matrix, Vector
 
-from . import joint_lines, joint_properties, joints, panel, physics
+from . import joint_lines, joint_panel, joint_properties, joints, panel, physics
 
 SHAPE_COLOUR, LIMIT_COLOUR, BRIGHT = (0.35, 0.75, 1.0), (1.0, 0.8, 0.2), (1.0, 1.0, 1.0)
 #: Turns that take Z to an axis.
@@ -91,6 +91,22 @@ class _Group:
         made.use_draw_modal = True
         return made
 
+    def _follow(self, made, get, put):
+        """Blender asks for the value of a handle once: here it is told where that changed elsewhere, in the panel for example."""
+        value, seen = get(), self._seen.get(made)
+        if not made.is_modal and value != seen:
+            self._seen[made] = value
+            made.target_set_handler("offset", get=get, set=put)
+
+    def _dial(self, colour):
+        made = self.gizmos.new("GIZMO_GT_dial_3d")
+        made.draw_options = {"ANGLE_START_Y", "ANGLE_VALUE"}
+        made.color, made.color_highlight = colour, BRIGHT
+        made.alpha, made.alpha_highlight = 0.7, 1.0
+        made.line_width, made.scale_basis = 2.0, 0.9
+        made.use_draw_value = True
+        return made
+
 
 class SINEW_GGT_shape(_Group, bpy.types.GizmoGroup):
     """Pull at the sizes of a shape"""
@@ -106,11 +122,8 @@ class SINEW_GGT_shape(_Group, bpy.types.GizmoGroup):
         return own is not None and own.is_property_set("shape") and bool(handles(own))
 
     def setup(self, context):
-        self._made = []
-        for place in range(3):
-            arrow = self._arrow(SHAPE_COLOUR)
-            arrow.target_set_handler("offset", get=_getter(place), set=_setter(place))
-            self._made.append(arrow)
+        self._seen = {}
+        self._made = [(self._arrow(SHAPE_COLOUR), _getter(place), _setter(place)) for place in range(3)]
         self.refresh(context)
 
     def refresh(self, context):
@@ -123,7 +136,8 @@ class SINEW_GGT_shape(_Group, bpy.types.GizmoGroup):
         place, _ = frame_of(context)
         along = along_of(context)
         shown = handles(own)
-        for i, arrow in enumerate(self._made):
+        for i, (arrow, get, put) in enumerate(self._made):
+            self._follow(arrow, get, put)
             arrow.hide = i >= len(shown)
             if not arrow.hide:
                 name, axis = shown[i]
@@ -156,26 +170,20 @@ class SINEW_GGT_joint(_Group, bpy.types.GizmoGroup):
     @classmethod
     def poll(cls, context):
         obj = context.object
-        return context.mode == "OBJECT" and obj is not None and obj.select_get() and bool(held(obj)[2])
+        return context.mode == "OBJECT" and obj is not None and obj.select_get() and bool(limits(obj))
 
     def setup(self, context):
         self._dials, self._arrows = [], []
         for _ in range(6):
-            dial = self.gizmos.new("GIZMO_GT_dial_3d")
-            dial.draw_options = {"ANGLE_START_Y", "ANGLE_VALUE"}
-            dial.color, dial.color_highlight = LIMIT_COLOUR, BRIGHT
-            dial.alpha, dial.alpha_highlight = 0.7, 1.0
-            dial.line_width, dial.scale_basis = 2.0, 0.9
-            dial.use_draw_value = True
-            self._dials.append(dial)
+            self._dials.append(self._dial(LIMIT_COLOUR))
             self._arrows.append(self._arrow(LIMIT_COLOUR))
         self._of = None
         self.refresh(context)
 
     def refresh(self, context):
         obj = context.object
-        holder, _, found = held(obj) if obj is not None else (None, None, [])
-        key = (obj.name if obj else "", obj.sinew_joint_index if obj else 0, tuple(found))
+        found = limits(obj) if obj is not None else []
+        key = (obj.name if obj else "", tuple(found))
         if key == self._of:
             return
         self._of = key
@@ -185,37 +193,21 @@ class SINEW_GGT_joint(_Group, bpy.types.GizmoGroup):
             for i, gizmo in enumerate(made):
                 gizmo.hide = i >= len(wanted)
                 if not gizmo.hide:
-                    gizmo.target_set_prop("offset", holder, wanted[i])
+                    gizmo.target_set_prop("offset", obj.rigid_body_constraint, wanted[i])
         self.draw_prepare(context)
 
     def draw_prepare(self, context):
         obj = context.object
-        if obj is None:
+        if obj is None or obj.rigid_body_constraint is None:
             return
-        _, place, found = held(obj)
+        place = obj.matrix_world.normalized()
+        found = limits(obj)
         for made, kind in ((self._dials, "ang"), (self._arrows, "lin")):
             for gizmo, (_, axis, path) in zip(made, [f for f in found if f[0] == kind]):
                 gizmo.matrix_basis = place @ TO_AXIS[axis]
                 if kind == "ang":
                     # The inner one is the lower limit.
-                    gizmo.scale_basis = 0.9 if path.endswith(("upper", "max")) else 0.7
-
-
-def held(obj):
-    """What has limits: the constraint of an empty, or the joint of an object that the panel shows; where that is, and its
-    limits."""
-    if obj.rigid_body_constraint is not None:
-        return obj.rigid_body_constraint, obj.matrix_world.normalized(), limits(obj)
-    if not 0 <= obj.sinew_joint_index < len(obj.sinew_joints):
-        return None, None, []
-    item = obj.sinew_joints[obj.sinew_joint_index]
-    axis = "XYZ".index(item.axis)
-    found = []
-    for kind, name, kinds in (("ang", "turn", joint_properties.TURNING), ("lin", "slide", joint_properties.SLIDING)):
-        is_screw = item.kind == "screw" and name == "turn"
-        if item.kind in kinds and getattr(item, f"{name}_limited") and not is_screw:
-            found += [(kind, axis, f"{name}_{end}") for end in ("min", "max")]
-    return item, joint_lines.place(obj, item), found
+                    gizmo.scale_basis = 0.9 if path.endswith("upper") else 0.7
 
 
 def limits(obj):
@@ -236,4 +228,67 @@ def limits(obj):
     ]
 
 
-CLASSES = (SINEW_GGT_shape, SINEW_GGT_joint)
+class SINEW_GGT_own_joint(_Group, bpy.types.GizmoGroup):
+    """Pull at the limits of the joint that the panel shows: turns by dials, slides by arrows"""
+
+    bl_idname = "SINEW_GGT_own_joint"
+    bl_label = "Sinew: limits of joints of the panel"
+
+    @classmethod
+    def poll(cls, context):
+        obj = context.object
+        return context.mode == "OBJECT" and obj is not None and obj.select_get() and bool(own_limits(obj))
+
+    def setup(self, context):
+        # Joints of a list move in memory as others come and go: these look for theirs every time.
+        self._seen, self._made = {}, {}
+        for end, size in (("min", 0.7), ("max", 0.9)):
+            self._made[f"turn_{end}"] = dial = self._dial(LIMIT_COLOUR)
+            dial.scale_basis = size
+            self._made[f"slide_{end}"] = self._arrow(LIMIT_COLOUR)
+        self._ways = {name: (_limit_getter(name), _limit_setter(name)) for name in self._made}
+        self.refresh(context)
+
+    def refresh(self, context):
+        self.draw_prepare(context)
+
+    def draw_prepare(self, context):
+        obj, item = joint_panel.active(context)
+        shown = own_limits(obj) if obj is not None else []
+        for name, made in self._made.items():
+            self._follow(made, *self._ways[name])
+            made.hide = name not in shown
+            if not made.hide:
+                made.matrix_basis = joint_lines.place(obj, item) @ TO_AXIS["XYZ".index(item.axis)]
+
+
+def own_limits(obj):
+    """The limits that the joint of an object has which the panel shows: names of its settings."""
+    if not 0 <= obj.sinew_joint_index < len(obj.sinew_joints):
+        return []
+    item, found = obj.sinew_joints[obj.sinew_joint_index], []
+    for name, kinds in (("turn", joint_properties.TURNING), ("slide", joint_properties.SLIDING)):
+        is_screw = item.kind == "screw" and name == "turn"
+        if item.kind in kinds and getattr(item, f"{name}_limited") and not is_screw:
+            found += [f"{name}_min", f"{name}_max"]
+    return found
+
+
+def _limit_getter(name):
+    def get():
+        item = joint_panel.active(bpy.context)[1]
+        return 0.0 if item is None else getattr(item, name)
+
+    return get
+
+
+def _limit_setter(name):
+    def put(value):
+        item = joint_panel.active(bpy.context)[1]
+        if item is not None:
+            setattr(item, name, value)
+
+    return put
+
+
+CLASSES = (SINEW_GGT_shape, SINEW_GGT_joint, SINEW_GGT_own_joint)

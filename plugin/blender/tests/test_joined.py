@@ -395,11 +395,12 @@ class Shown(unittest.TestCase):
 
     def test_handles_of_its_limits(self):
         _, lamp, item = hanging("cylindrical", axis="X")
-        held = addon("gizmos").held
-        self.assertEqual(held(lamp)[2], [])
+        gizmos = addon("gizmos")
+        self.assertEqual(gizmos.own_limits(lamp), [])
         item.turn_limited = item.slide_limited = True
-        holder, place, found = held(lamp)
-        self.assertEqual(holder, item)
-        self.assertEqual([f[2] for f in found], ["turn_min", "turn_max", "slide_min", "slide_max"])
-        self.assertEqual({f[1] for f in found}, {0})
-        np.testing.assert_allclose(place.translation, lamp.location, atol=1e-6)
+        self.assertEqual(gizmos.own_limits(lamp), ["turn_min", "turn_max", "slide_min", "slide_max"])
+        item.kind = "screw"
+        self.assertEqual(gizmos.own_limits(lamp), ["slide_min", "slide_max"])
+        gizmos._limit_setter("slide_max")(0.75)
+        self.assertEqual((item.slide_max, gizmos._limit_getter("slide_max")()), (0.75, 0.75))
+        np.testing.assert_allclose(addon("joint_lines").place(lamp, item).translation, lamp.location, atol=1e-6)

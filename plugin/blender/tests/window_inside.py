@@ -166,6 +166,12 @@ def join():
     bpy.context.view_layer.objects.active = lamp
 
 
+def set_joint(**settings):
+    """Settings of the lamp's joint."""
+    for name, value in settings.items():
+        setattr(bpy.data.objects["Lamp"].sinew_joints[0], name, value)
+
+
 def show_alone(cls):
     """Leaves one of our panels in the sidebar: the others would push it out of a picture."""
     for other in (*panel.CLASSES, *chain_panel.CLASSES, *joint_panel.CLASSES, *panel.LAST):

@@ -51,6 +51,14 @@ def joined_run(window, pictures):
     window.over_viewport()
     if pictures:
         window.picture(pictures / "blender-joined.png", "1057x640+0+80")
+    window.ask("set_joint(kind='prismatic', slide_limited=True, slide_max=0.6)")
+    window.ask("overlay.refresh(bpy.context)")
+    time.sleep(1.5)
+    # Along the pivot's Y; the arrow is where the limit was set to, and not where it was first.
+    window.pull(window.at((0.3, 0.7, 3.0)), window.at((0.3, 1.1, 3.0)))
+    window.hand("mouseup", 1)
+    window.wait("bpy.context.object.sinew_joints[0].slide_max > 0.8")
+    window.ask("set_joint(kind='pin', slide_limited=False)")
     window.ask("bpy.ops.sinew.simulate() and 0")
     lowest = window.ask("float(min(state.result.ways[0][:, 2]))")
     check(lowest < 2.8, f"the lamp fell on its hinge: {lowest}")
