@@ -72,8 +72,6 @@ class Capture:
         self.skins = {}
         #: Empties with rigid-body constraints.
         self.joints = []
-        #: Joints of the panel: names of the objects that have them, and places in their lists.
-        self.own_joints = []
         #: Values that the writer needs: rotations at the first frame.
         self.eulers = {}
         #: Whether Blender draws every frame that is read.
@@ -105,18 +103,12 @@ class Capture:
             if any(o.name in self.simulated for o in ends):
                 self.joints.append(empty.name)
                 others += [empty, *ends]
+        shown = context.view_layer.objects
         for owner in context.scene.objects:
-            for index, ends, places in own_joints.involved(owner):
-                if not any(o.name in self.simulated for o in ends):
-                    continue
+            for ends, places in own_joints.involved(owner):
                 # What was deleted lives on in what points to it.
-                gone = [o.name for o in (*ends, *places) if o.name not in context.view_layer.objects]
-                if gone:
-                    joint = own_joints.name_of(owner, owner.sinew_joints[index])
-                    self.warnings.append(f'the joint "{joint}" is left out: not in this scene: {", ".join(gone)}; choose another')
-                    continue
-                self.own_joints.append((owner.name, index))
-                others += [*ends, *places]
+                if any(o.name in self.simulated for o in ends):
+                    others += [o for o in (*ends, *places) if o.name in shown]
         for obj in [*wanted, *others]:
             self._add_object(obj)
         if not any(n.simulated for n in self.nodes):

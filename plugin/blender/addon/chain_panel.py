@@ -183,7 +183,8 @@ class SINEW_UL_chains(bpy.types.UIList):
 
     def draw_item(self, _context, layout, data, item, _icon, _active_data, _active_property):
         row = layout.row()
-        bones = members(data, item.name)
+        # Only for those that were made are all bones looked at.
+        bones = state.chains.get(data.name, {}).get(item.name) or members(data, item.name)
         row.label(text=item.name if bones is None else f"{item.name} ({len(bones)})")
         right = row.row()
         right.ui_units_x = 2.2

@@ -23,24 +23,36 @@ def name_of(owner, item):
 
 
 def involved(owner):
-    """Of every joint of an object: its place in the list, the objects at its ends, and those that say where it is."""
-    for index, item in enumerate(owner.sinew_joints):
-        ends = [owner] if item.other is None else [owner, item.other]
-        places = [o for o in (item.pivot, item.other_pivot) if o is not None]
-        yield index, ends, places
+    """Of every joint of an object: the objects at its ends, and those that say where it is."""
+    for item in owner.sinew_joints:
+        yield [o for o in (owner, item.other) if o is not None], [o for o in (item.pivot, item.other_pivot) if o is not None]
 
 
 def build(capture, warnings):
-    """The joints of a captured scene, and words about those that cannot be."""
+    """The joints of a captured scene as they are set now, and words about those that cannot be."""
     made = []
-    for name, index in capture.own_joints:
-        owner = bpy.data.objects[name]
-        item = owner.sinew_joints[index]
-        try:
-            made.append(_joint(capture, owner, index, item))
-        except ValueError as trouble:
-            warnings.append(f'the joint "{name_of(owner, item)}" of "{name}" {trouble}; it is left out')
+    for node in capture.nodes:
+        owner = bpy.data.objects.get(node.owner) if node.bone is None else None
+        if owner is None:
+            continue
+        for index, (ends, places) in enumerate(involved(owner)):
+            item = owner.sinew_joints[index]
+            try:
+                _check_read(capture, (*ends, *places))
+                if any(capture.by_source[(o.name, None)].simulated for o in ends):
+                    made.append(_joint(capture, owner, index, item))
+            except ValueError as trouble:
+                warnings.append(f'the joint "{name_of(owner, item)}" of "{owner.name}" {trouble}; it is left out')
     return made
+
+
+def _check_read(capture, objects):
+    """Live mode reads once: what is chosen afterwards is not known to it. And what was deleted lives on in what points to it."""
+    gone = [o.name for o in objects if (o.name, None) not in capture.by_source]
+    if gone:
+        shown = bpy.context.view_layer.objects
+        why = "show it, or choose another" if any(n not in shown for n in gone) else "end Live and begin again to read it"
+        raise ValueError(f"needs {', '.join(gone)}, which was not read; {why}")
 
 
 def win(own, others, warnings):

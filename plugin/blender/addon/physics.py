@@ -138,7 +138,7 @@ def _automatic(capture, node, body, rigid):
             is_keyed = rigid.kinematic and not owner.sinew.was_active and _released(capture, owner) is None
             return "animated" if is_keyed else "free"
         return "animated" if node.moves else "static"
-    is_joined = node.owner in dict(capture.own_joints) and node.owner not in capture.bones
+    is_joined = node.bone is None and node.owner not in capture.bones and len(bpy.data.objects[node.owner].sinew_joints) > 0
     if is_joined and node.simulated and not node.moves and not node.keyed:
         # Whoever joins something that has no keys wants to see it hang.
         return "free"

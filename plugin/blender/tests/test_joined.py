@@ -216,7 +216,7 @@ class Joined(unittest.TestCase):
         lamp.sinew.behaviour = "free"
         run = run_whole()[0]
         self.assertEqual(run.setup.get("joints", []), [])
-        self.assertTrue(any("Lamp to Hand" in w and "not in this scene: Hand" in w for w in run.warnings), run.warnings)
+        self.assertTrue(any("Lamp to Hand" in w and "needs Hand" in w and "show it" in w for w in run.warnings), run.warnings)
 
     def test_live_follows_its_settings(self):
         _, lamp, item = hanging("prismatic", axis="Z", slide_drive="spring", slide_stiffness=400.0, slide_damping=40.0)
@@ -234,6 +234,33 @@ class Joined(unittest.TestCase):
         finally:
             bpy.ops.sinew.live_discard()
         self.assertEqual(snapshot(), before)
+
+
+    def test_live_follows_joints_that_come_and_go(self):
+        hand, lamp, item = hanging("fixed")
+        live = addon("live")
+        bpy.ops.sinew.live()
+        try:
+            held = float(way(addon("state").result, "Lamp")[-1, 2])
+            bpy.ops.sinew.part()
+            live.session.again()
+            self.assertEqual(live.session.error, "")
+            # Nothing holds it any more; and without a joint it is in the way again, where it stands.
+            lamp.sinew.behaviour = "free"
+            live.session.again()
+            self.assertLess(float(way(addon("state").result, "Lamp")[-1, 2]), 0.0)
+            scenes.select(hand, lamp)
+            bpy.ops.sinew.join(kind="fixed")
+            live.session.again()
+            self.assertEqual(live.session.error, "")
+            self.assertAlmostEqual(float(way(addon("state").result, "Lamp")[-1, 2]), held, delta=1e-3)
+            # An empty that was not there when it was read.
+            lamp.sinew_joints[0].pivot = pivot((0.0, 0.0, 3.0))
+            live.session.again()
+            self.assertEqual(live.session.error, "")
+            self.assertTrue(any("needs Pivot" in w.text and "begin again" in w.text for w in addon("state").warnings))
+        finally:
+            live.stop()
 
 
 class Kept(unittest.TestCase):
