@@ -112,7 +112,7 @@ class SINEW_PT_simulate(_Panel, bpy.types.Panel):
             box = layout.box()
             box.label(text=text.capitalize())
             box.label(text=f"{round(100 * share)} %    {hint}")
-            self._warn(layout)
+            self._warn(layout, context)
             return
         if live.session is None:
             row = layout.row(align=True)
@@ -127,7 +127,7 @@ class SINEW_PT_simulate(_Panel, bpy.types.Panel):
             row.operator("sinew.live_discard", icon="X")
             layout.operator("sinew.live_drag", icon="VIEW_PAN")
             layout.label(text=live.session.error or f"Simulated in {1000 * live.session.needed:.0f} ms")
-        self._warn(layout)
+        self._warn(layout, context)
         column = layout.column()
         column.use_property_split = True
         column.use_property_decorate = False
@@ -144,17 +144,20 @@ class SINEW_PT_simulate(_Panel, bpy.types.Panel):
         column.prop(settings, "loop")
 
     @staticmethod
-    def _warn(layout):
-        """What is wrong, right below the button: a line for each, which selects what it names; all words are under Result."""
+    def _warn(layout, context):
+        """What is wrong, right below the button: in short, and a click selects what it names; all words are under Result."""
         if not state.warnings:
             return
         column = layout.box().column(align=True)
         column.label(text=f"Of {state.asked}:", icon="ERROR")
         for i, found in enumerate(state.warnings[:TOLD]):
-            if found.objects:
-                column.operator("sinew.select", text=found.title, emboss=False, icon="RESTRICT_SELECT_OFF").index = i
-            else:
-                column.label(text=found.title, icon="DOT")
+            for line in wrapped(found.title, max(24, context.region.width // 8)):
+                row = column.row()
+                row.alignment = "LEFT"
+                if found.objects:
+                    row.operator("sinew.select", text=line, emboss=False).index = i
+                else:
+                    row.label(text=line)
         if len(state.warnings) > TOLD:
             column.label(text=f"and {len(state.warnings) - TOLD} more, under Result")
 

@@ -244,6 +244,13 @@ class SINEW_OT_select(bpy.types.Operator):
 
     index: IntProperty(options={"HIDDEN", "SKIP_SAVE"})
 
+    @classmethod
+    def description(cls, _context, properties):
+        """All the words of the warning: a line of the panel has room for some."""
+        if properties.index >= len(state.warnings):
+            return cls.__doc__
+        return f"{state.warnings[properties.index].text}. Click to select what it names"
+
     def execute(self, context):
         named = state.warnings[self.index].objects if self.index < len(state.warnings) else []
         found = [o for o in (context.view_layer.objects.get(n) for n in named) if o is not None]

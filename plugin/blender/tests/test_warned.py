@@ -2,6 +2,7 @@
 
 import time
 import unittest
+from types import SimpleNamespace
 
 import bpy
 import scenes
@@ -40,6 +41,9 @@ class Said(unittest.TestCase):
         self.assertIn("Simulated 49 frames", said)
         self.assertIn("2 objects overlap at frame 1: Ball, Crate", said)
         self.assertIn("(see Result)", said)
+        operator = addon("simulate").SINEW_OT_select
+        self.assertIn(found.text, operator.description(bpy.context, SimpleNamespace(index=0)))
+        self.assertEqual(operator.description(bpy.context, SimpleNamespace(index=99)), operator.__doc__)
         bpy.ops.sinew.select(index=0)
         self.assertEqual({o.name for o in bpy.context.selected_objects}, {"Ball", "Crate"})
 

@@ -409,7 +409,7 @@ def main():
         ("played", "figure(400, smooth=3)", played_run),
         ("live", "figure(100)", live_run),
         ("limits", "figure(40)", limits_run),
-        ("warned", "crowded(60, 5000)", window_settings.warned_run),
+        ("warned", "crowded(60, 8000)", window_settings.warned_run),
         ("joined", "lamp()", window_settings.joined_run),
         ("chains", "figure(40)", window_settings.chains_run),
     ]

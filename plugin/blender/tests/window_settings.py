@@ -8,16 +8,18 @@ from window import HEIGHT, check, coloured, yellow
 VIOLET = "rgb(217,115,255)"
 
 
-def warned_run(window, _pictures):
+def warned_run(window, pictures):
     """What overlaps is told while a run goes on, and a click on it selects."""
     window.open_tab()
     window.ask("free('Ball', 'Crate', 'Chest')")
     window.press_simulate()
     window.wait("state.running is not None and state.warnings")
     check(window.ask("state.warnings[0].title") == "2 objects overlap at frame 1: Ball, Crate", "it is told at once")
+    if pictures:
+        window.picture(pictures / "blender-warned.png", "230x190+828+80")
     x, y, width, height = window.ask("sidebar()")
     for down in range(60, 220, 8):
-        window.click(x + 0.5 * (width - 25), HEIGHT - (y + height) + down)
+        window.click(x + 0.3 * (width - 25), HEIGHT - (y + height) + down)
         time.sleep(0.2)
         if window.ask("selected()") == ["Ball", "Crate"]:
             break
