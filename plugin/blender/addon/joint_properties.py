@@ -30,7 +30,7 @@ DRIVES = [
     ("spring", "Spring", "A spring pulls it to where it rests: it sways, and comes back"),
     ("held", "Driven", "Held exactly where it rests, as long as that is not too hard. Key the rest, and it is a motor"),
 ]
-#: Kinds that have a length, that slide, turn and tilt; that hold rotations, which can give way; and whose two points are apart.
+#: Kinds that have a length, and so two ends; that slide, turn and tilt; that hold rotations, which can give way.
 LONG = ("distance", "rope", "inside_sphere")
 SLIDING = ("prismatic", "cylindrical", "ball_socket", "screw")
 TURNING = ("universal", "pin", "cylindrical", "ball_socket", "screw", "plane")
@@ -38,9 +38,6 @@ TILTING = ("universal", "ball_socket")
 HOLDING_TURNS = ("pin", "prismatic", "cylindrical", "fixed", "screw", "plane")
 #: Kinds that look the same from all sides.
 ROUND = ("fixed", "distance", "rope", "inside_sphere")
-#: What can be keyed.
-KEYABLE = ("holds", "turn_rest", "turn_stiffness", "turn_damping", "slide_rest", "slide_stiffness", "slide_damping",
-           "tilt_stiffness", "tilt_damping", "give_stiffness", "give_damping")  # fmt: skip
 
 
 def _switch(name, description, default=False):

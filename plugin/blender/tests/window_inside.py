@@ -15,7 +15,7 @@ FOLDER = pathlib.Path(FOLDER)
 bpy.ops.preferences.addon_install(filepath=ARCHIVE, overwrite=True)
 addon_utils.enable("sinew_blender")
 from sinew_blender import (  # noqa: E402, F401  (some are asked for)
-    chain_panel, gizmos, joint_lines, joint_panel, live, overlay, panel, record, simulate, state,
+    chain_panel, gizmos, joint_panel, live, overlay, panel, record, simulate, state,
 )  # fmt: skip
 
 COUNTS = {"drawn": 0, "pressed": 0, "chains": 0, "joints": 0}
