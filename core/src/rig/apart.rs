@@ -54,7 +54,7 @@ impl Compiler<'_> {
                 pairs.extend(all_on(b).iter().filter(|b| a != **b).map(|&b| (a.min(b), a.max(b))));
             }
         };
-        for (i, joint) in self.setup.joints.iter().enumerate() {
+        for (i, joint) in self.setup.joints.iter().enumerate().filter(|(_, j)| !j.collide) {
             let place = format!("joints[{i}]");
             let node = |name: &String| resolve_node(self.scene, &self.names, name, &place).ok();
             if let [Some(a), Some(b)] = [node(&joint.between[0]), node(&joint.between[1])] {

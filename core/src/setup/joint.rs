@@ -63,6 +63,9 @@ pub struct Joint {
     /// Breaks under more than this, N m.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub break_torque: Option<f64>,
+    /// Whether the two touch each other, too. Default: what is joined passes through each other.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub collide: bool,
     /// Whether it holds: 1, or 0 to let go. Keyable. Default 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on: Option<Keyable>,
@@ -94,6 +97,7 @@ impl Joint {
             give: None,
             break_force: None,
             break_torque: None,
+            collide: false,
             on: None,
             grab: false,
         }

@@ -1,8 +1,9 @@
 """Sinew in Blender: a button that gives keys weight.
 
-`capture` reads the scene, `physics` makes the set-up, `run` simulates, `write` makes actions; `simulate`, `live`, `drag`
-and `exchange` are operators, `panel`, `overlay` and `gizmos` what one sees. `kept` brings the settings of linked
-characters through a file. The native library is in the package `sinew`, which is the one for Python; nothing here knows
+`capture` reads the scene, `physics` makes the set-up (its joints `joints`, from rigid-body constraints, and `own_joints`, from
+the panel; factors of `chains`), `run` simulates, `write` makes actions; `simulate`, `live`, `drag` and `exchange` are operators,
+`panel`, `joint_panel`, `chain_panel`, `overlay` and `gizmos` what one sees. `kept` brings the settings of linked characters
+through a file. The native library is in the package `sinew`, which is the one for Python; nothing here knows
 more of it than that.
 """
 
@@ -18,13 +19,19 @@ bl_info = {
 
 import bpy
 
-from . import drag, exchange, gizmos, kept, live, overlay, panel, properties, simulate, state
+from . import (
+    chain_panel, chains, drag, exchange, gizmos, joint_panel, joint_properties, kept, live, overlay, panel, properties,
+    simulate, state,
+)  # fmt: skip
 
-CLASSES = (*simulate.CLASSES, *live.CLASSES, *drag.CLASSES, *exchange.CLASSES, *panel.CLASSES, *gizmos.CLASSES)
+CLASSES = (*simulate.CLASSES, *live.CLASSES, *drag.CLASSES, *exchange.CLASSES, *panel.CLASSES, *chain_panel.CLASSES,
+           *joint_panel.CLASSES, *panel.LAST, *gizmos.CLASSES)  # fmt: skip
 
 
 def register():
     properties.register()
+    joint_properties.register()
+    chains.register()
     for cls in CLASSES:
         bpy.utils.register_class(cls)
     overlay.register()
@@ -40,4 +47,6 @@ def unregister():
     state.forget()
     for cls in reversed(CLASSES):
         bpy.utils.unregister_class(cls)
+    chains.unregister()
+    joint_properties.unregister()
     properties.unregister()

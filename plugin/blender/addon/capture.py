@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from . import matrix, mesh, plain
+from . import action, matrix, mesh, own_joints, plain
 from .sinew import Scene
 
 #: Changes below this (scene units, quaternion parts, factors) are rounding of single precision.
@@ -103,6 +103,12 @@ class Capture:
             if any(o.name in self.simulated for o in ends):
                 self.joints.append(empty.name)
                 others += [empty, *ends]
+        shown = context.view_layer.objects
+        for owner in context.scene.objects:
+            for ends, places in own_joints.involved(owner):
+                # What was deleted lives on in what points to it.
+                if any(o.name in self.simulated for o in ends):
+                    others += [o for o in (*ends, *places) if o.name in shown]
         for obj in [*wanted, *others]:
             self._add_object(obj)
         if not any(n.simulated for n in self.nodes):
@@ -121,7 +127,7 @@ class Capture:
         node.simulated = obj.name in self.simulated
         data = obj.animation_data
         node.keyed = bool(len(obj.constraints)) or (
-            data is not None and (data.action is not None or len(data.nla_tracks) > 0 or len(data.drivers) > 0)
+            data is not None and (_has_keys(obj) or len(data.nla_tracks) > 0 or len(data.drivers) > 0)
         )
         node.offset = _offset(obj)
         armature = mesh.armature_of(obj)
@@ -368,6 +374,12 @@ class Capture:
                 self._names[other.name] = self._names.get(other.name, 0) + 1
         is_own = node.name and self._names[node.name] == 1 and not node.name.startswith("#")
         return node.name if is_own else f"#{node.index}"
+
+
+def _has_keys(obj):
+    """Whether an action keys anything but settings of ours."""
+    curves = action.curves(obj)
+    return curves is not None and (not len(curves) or any(not c.data_path.startswith("sinew") for c in curves))
 
 
 def is_drawn(scene):

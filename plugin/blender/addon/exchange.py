@@ -8,7 +8,7 @@ import tempfile
 import bpy
 from bpy.props import EnumProperty, StringProperty
 
-from . import run, state
+from . import chain_import, joint_import, keyed, run, state
 from .sinew import Scene, Setup
 
 #: Endings of files that carry physics themselves.
@@ -23,6 +23,11 @@ class SINEW_OT_export_setup(bpy.types.Operator):
 
     filepath: StringProperty(subtype="FILE_PATH")
     filter_glob: StringProperty(default="*.json", options={"HIDDEN"})
+
+    @classmethod
+    def poll(cls, _context):
+        # What is being read by a run is not read once more meanwhile.
+        return state.running is None
 
     def invoke(self, context, _event):
         name = pathlib.Path(bpy.data.filepath or "scene").stem
@@ -66,13 +71,14 @@ class SINEW_OT_import_setup(bpy.types.Operator):
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
         groups = {g["name"]: g for g in found.get("groups", [])}
-        count, missing = 0, []
+        missing = chain_import.apply(context, found, lambda name: _owner(context, name))
+        count = 0
         for body in found.get("bodies", []):
             owner = _owner(context, body["node"])
             if owner is None:
                 missing.append(body["node"])
                 continue
-            _apply(owner.sinew, body, groups)
+            _apply(owner.sinew, body, groups, context.scene)
             count += 1
         world = found.get("world", {})
         settings = context.scene.sinew
@@ -80,7 +86,9 @@ class SINEW_OT_import_setup(bpy.types.Operator):
             settings.use_floor, settings.floor = True, world["floor"]
         if "substeps" in world:
             settings.substeps = world["substeps"]
-        text = f"{count} bodies"
+        joined, lost = _joints(context.scene, found.get("joints", []), lambda name: _owner(context, name))
+        missing += lost
+        text = f"{count} bodies" + (f", {joined} joints" if joined else "")
         if missing:
             text += f"; not in this scene: {', '.join(missing)}"
         self.report({"WARNING" if missing else "INFO"}, text)
@@ -95,6 +103,10 @@ class SINEW_OT_export_gltf(bpy.types.Operator):
 
     filepath: StringProperty(subtype="FILE_PATH")
     filter_glob: StringProperty(default="*.glb", options={"HIDDEN"})
+
+    @classmethod
+    def poll(cls, _context):
+        return state.running is None
 
     def invoke(self, context, _event):
         self.filepath = self.filepath or f"{pathlib.Path(bpy.data.filepath or 'scene').stem}.glb"
@@ -132,6 +144,10 @@ class SINEW_OT_export_physics(bpy.types.Operator):
         description="The extensions that a file of glTF gets",
     )  # fmt: skip
 
+    @classmethod
+    def poll(cls, _context):
+        return state.running is None
+
     def invoke(self, context, _event):
         self.filepath = self.filepath or f"{pathlib.Path(bpy.data.filepath or 'scene').stem}.usda"
         context.window_manager.fileselect_add(self)
@@ -156,7 +172,7 @@ class SINEW_OT_export_physics(bpy.types.Operator):
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
         warnings = found.warnings + warnings
-        state.complain(warnings, found.capture.nodes)
+        state.complain(warnings, "the export", found)
         text = f"{len(found.setup['bodies'])} bodies to {path.name}"
         if warnings:
             self.report({"WARNING"}, f"{text}; {len(warnings)} warnings, in the Sinew panel")
@@ -194,6 +210,18 @@ def _opened(path):
         return Setup.automatic(scene)
 
 
+def _joints(scene, joints, find):
+    """Sets up the joints of a file, which are where things are at the first frame; how many, and words about the others."""
+    if not joints:
+        return 0, []
+    before = (scene.frame_current, scene.frame_subframe)
+    scene.frame_set(scene.frame_start)
+    try:
+        return joint_import.apply(scene, joints, find)
+    finally:
+        scene.frame_set(before[0], subframe=before[1])
+
+
 def _owner(context, name):
     """The object or the bone that a set-up names: by its name, or by the path of a prim, which has fewer letters."""
     last = name.rpartition("/")[2]
@@ -213,7 +241,7 @@ def _as_prim(name):
     return re.sub(r"\W", "_", name)
 
 
-def _apply(own, body, groups):
+def _apply(own, body, groups, scene):
     """What the panel has a slider for; the rest of a set-up is used through the set-up file itself."""
     own.behaviour = body.get("behaviour", "guided")
     for name in ("density", "mass", "simulate"):
@@ -238,14 +266,15 @@ def _apply(own, body, groups):
         own.timing = guide["timing"]
     if isinstance(guide.get("base_distance"), (int, float)):
         own.distance = guide["base_distance"]
-    preset = body.get("actuator", {}).get("preset")
-    if preset is not None:
-        own.preset = preset
+    muscle = body.get("actuator", {})
+    # A figure's muscles are more than the preset that they start from, and found again: choosing it would take that away.
+    if muscle.get("preset") is not None and not (muscle["preset"] == "reactive" and len(muscle) > 1):
+        own.preset = muscle["preset"]
     for group in (groups[g] for g in body.get("groups", []) if g in groups):
         if group["name"].startswith("Blender: "):
             for name in ("strength", "damping", "blend"):
-                if isinstance(group.get(name), (int, float)):
-                    setattr(own, name, group[name])
+                if group.get(name) is not None:
+                    keyed.put(own, name, group[name], scene)
 
 
 def _apply_sizes(own, shape):

@@ -1,12 +1,13 @@
 """Handles in the viewport: sizes of shapes, and limits of joints.
 
-Shown for the active object or bone whose shape has sizes, and for an empty with a rigid-body constraint.
+Shown for the active object or bone whose shape has sizes, and for an empty with a rigid-body constraint or an object with a
+joint of the panel.
 """
 
 import bpy
 from mathutils import Matrix, Vector
 
-from . import joints, panel, physics
+from . import joint_lines, joint_panel, joint_properties, joints, panel, physics
 
 SHAPE_COLOUR, LIMIT_COLOUR, BRIGHT = (0.35, 0.75, 1.0), (1.0, 0.8, 0.2), (1.0, 1.0, 1.0)
 #: Turns that take Z to an axis.
@@ -90,6 +91,22 @@ class _Group:
         made.use_draw_modal = True
         return made
 
+    def _follow(self, made, get, put):
+        """Blender asks for the value of a handle once: here it is told where that changed elsewhere, in the panel for example."""
+        value, seen = get(), self._seen.get(made)
+        if not made.is_modal and value != seen:
+            self._seen[made] = value
+            made.target_set_handler("offset", get=get, set=put)
+
+    def _dial(self, colour):
+        made = self.gizmos.new("GIZMO_GT_dial_3d")
+        made.draw_options = {"ANGLE_START_Y", "ANGLE_VALUE"}
+        made.color, made.color_highlight = colour, BRIGHT
+        made.alpha, made.alpha_highlight = 0.7, 1.0
+        made.line_width, made.scale_basis = 2.0, 0.9
+        made.use_draw_value = True
+        return made
+
 
 class SINEW_GGT_shape(_Group, bpy.types.GizmoGroup):
     """Pull at the sizes of a shape"""
@@ -105,11 +122,8 @@ class SINEW_GGT_shape(_Group, bpy.types.GizmoGroup):
         return own is not None and own.is_property_set("shape") and bool(handles(own))
 
     def setup(self, context):
-        self._made = []
-        for place in range(3):
-            arrow = self._arrow(SHAPE_COLOUR)
-            arrow.target_set_handler("offset", get=_getter(place), set=_setter(place))
-            self._made.append(arrow)
+        self._seen = {}
+        self._made = [(self._arrow(SHAPE_COLOUR), _getter(place), _setter(place)) for place in range(3)]
         self.refresh(context)
 
     def refresh(self, context):
@@ -122,7 +136,8 @@ class SINEW_GGT_shape(_Group, bpy.types.GizmoGroup):
         place, _ = frame_of(context)
         along = along_of(context)
         shown = handles(own)
-        for i, arrow in enumerate(self._made):
+        for i, (arrow, get, put) in enumerate(self._made):
+            self._follow(arrow, get, put)
             arrow.hide = i >= len(shown)
             if not arrow.hide:
                 name, axis = shown[i]
@@ -160,13 +175,7 @@ class SINEW_GGT_joint(_Group, bpy.types.GizmoGroup):
     def setup(self, context):
         self._dials, self._arrows = [], []
         for _ in range(6):
-            dial = self.gizmos.new("GIZMO_GT_dial_3d")
-            dial.draw_options = {"ANGLE_START_Y", "ANGLE_VALUE"}
-            dial.color, dial.color_highlight = LIMIT_COLOUR, BRIGHT
-            dial.alpha, dial.alpha_highlight = 0.7, 1.0
-            dial.line_width, dial.scale_basis = 2.0, 0.9
-            dial.use_draw_value = True
-            self._dials.append(dial)
+            self._dials.append(self._dial(LIMIT_COLOUR))
             self._arrows.append(self._arrow(LIMIT_COLOUR))
         self._of = None
         self.refresh(context)
@@ -219,4 +228,67 @@ def limits(obj):
     ]
 
 
-CLASSES = (SINEW_GGT_shape, SINEW_GGT_joint)
+class SINEW_GGT_own_joint(_Group, bpy.types.GizmoGroup):
+    """Pull at the limits of the joint that the panel shows: turns by dials, slides by arrows"""
+
+    bl_idname = "SINEW_GGT_own_joint"
+    bl_label = "Sinew: limits of joints of the panel"
+
+    @classmethod
+    def poll(cls, context):
+        obj = context.object
+        return context.mode == "OBJECT" and obj is not None and obj.select_get() and bool(own_limits(obj))
+
+    def setup(self, context):
+        # Joints of a list move in memory as others come and go: these look for theirs every time.
+        self._seen, self._made = {}, {}
+        for end, size in (("min", 0.7), ("max", 0.9)):
+            self._made[f"turn_{end}"] = dial = self._dial(LIMIT_COLOUR)
+            dial.scale_basis = size
+            self._made[f"slide_{end}"] = self._arrow(LIMIT_COLOUR)
+        self._ways = {name: (_limit_getter(name), _limit_setter(name)) for name in self._made}
+        self.refresh(context)
+
+    def refresh(self, context):
+        self.draw_prepare(context)
+
+    def draw_prepare(self, context):
+        obj, item = joint_panel.active(context)
+        shown = own_limits(obj) if obj is not None else []
+        for name, made in self._made.items():
+            self._follow(made, *self._ways[name])
+            made.hide = name not in shown
+            if not made.hide:
+                made.matrix_basis = joint_lines.place(obj, item) @ TO_AXIS["XYZ".index(item.axis)]
+
+
+def own_limits(obj):
+    """The limits that the joint of an object has which the panel shows: names of its settings."""
+    if not 0 <= obj.sinew_joint_index < len(obj.sinew_joints):
+        return []
+    item, found = obj.sinew_joints[obj.sinew_joint_index], []
+    for name, kinds in (("turn", joint_properties.TURNING), ("slide", joint_properties.SLIDING)):
+        is_screw = item.kind == "screw" and name == "turn"
+        if item.kind in kinds and getattr(item, f"{name}_limited") and not is_screw:
+            found += [f"{name}_min", f"{name}_max"]
+    return found
+
+
+def _limit_getter(name):
+    def get():
+        item = joint_panel.active(bpy.context)[1]
+        return 0.0 if item is None else getattr(item, name)
+
+    return get
+
+
+def _limit_setter(name):
+    def put(value):
+        item = joint_panel.active(bpy.context)[1]
+        if item is not None:
+            setattr(item, name, value)
+
+    return put
+
+
+CLASSES = (SINEW_GGT_shape, SINEW_GGT_joint, SINEW_GGT_own_joint)

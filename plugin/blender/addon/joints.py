@@ -14,6 +14,8 @@ import math
 import bpy
 import numpy as np
 
+from . import own_joints
+
 #: Blender's springs about an axis are in N m/rad, as ours.
 DEGREES = math.degrees(1.0)
 AXES = "xyz"
@@ -25,8 +27,9 @@ def y_up(vector):
     return [x, z, -y]
 
 
-def build(capture, warnings):
-    """The joints of all constraints, and words about those that have no counterpart."""
+def build(capture, own, warnings):
+    """The joints of all constraints, and words about those that have no counterpart. `own` are joints of the panel, which win
+    where they connect the same two."""
     made, motors = {}, []
     for name in capture.joints:
         found = bpy.data.objects[name].rigid_body_constraint
@@ -36,9 +39,10 @@ def build(capture, warnings):
         joint = _joint(capture, name, found, warnings)
         if joint is not None:
             made[name] = joint
+    kept = own_joints.win(own, made.values(), warnings)
     for name, motor in motors:
-        _drive(capture, name, motor, made.values(), warnings)
-    return list(made.values())
+        _drive(capture, name, motor, [*own, *kept], warnings)
+    return kept
 
 
 def _between(capture, found):
@@ -70,6 +74,8 @@ def _joint(capture, name, found, warnings):
     if "axis" in joint:
         axis = node.world[0][:3, joint["axis"]]
         joint["axis"] = y_up(float(v) for v in axis / np.linalg.norm(axis))
+    if not found.disable_collisions:
+        joint["collide"] = True
     if found.use_breaking:
         # An impulse in one of Blender's steps; ours is a force.
         world = bpy.data.scenes[capture.scene_name].rigidbody_world

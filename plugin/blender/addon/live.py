@@ -15,7 +15,7 @@ import bpy
 import numpy as np
 from bpy.app.handlers import persistent
 
-from . import action, overlay, record, run, state, write
+from . import action, chains, overlay, record, run, state, write
 from .sinew import Curve
 
 #: What takes longer begins when changes have come to rest for so long: a slider that is dragged does not queue up.
@@ -293,6 +293,7 @@ class SINEW_OT_live(bpy.types.Operator):
             self.report({"ERROR"}, session.error)
             stop()
             return {"CANCELLED"}
+        chains.note(session.run.chains)
         if not bpy.app.timers.is_registered(tick):
             bpy.app.timers.register(tick, first_interval=DEBOUNCE)
         return {"FINISHED"}

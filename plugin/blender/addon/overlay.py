@@ -3,13 +3,14 @@
 import bpy
 import numpy as np
 
-from . import state
+from . import joint_lines, state
 from .sinew import SinewError
 
 KEYS, MOTION = (0.45, 0.55, 0.65, 0.8), (1.0, 0.55, 0.1, 1.0)
 SHAPES, TARGETS, LIMITS = (0.35, 0.75, 1.0, 0.8), (0.9, 0.9, 0.3, 0.9), (1.0, 0.8, 0.2, 0.9)
 CONTACT, STRAIN = (0.2, 0.9, 0.4, 1.0), (1.0, 0.15, 0.1, 1.0)
 HAND = (1.0, 1.0, 1.0, 0.9)
+JOINTS, DIM = (0.85, 0.45, 1.0, 1.0), (0.6, 0.4, 0.75, 0.5)
 
 _handler = None
 #: Batches are made once per result: (id of the result) -> list of (batch, colour, width).
@@ -60,6 +61,8 @@ def draw():
         _draw_lines(context, state.shapes, lambda shapes: [(shapes.drawn(context), SHAPES)])
     if context.scene.sinew.show_limits:
         _draw_lines(context, state.limits, lambda limits: zip(limits.drawn(context), (LIMITS, STRAIN)))
+    if context.scene.sinew.show_joints:
+        _draw_all(zip(joint_lines.drawn(context), (JOINTS, DIM)))
     if result is None or context.scene.name != result.scene_name:
         return
     # Undone: then it is not there any more.
@@ -119,15 +122,22 @@ def _draw_lines(context, ask, lines):
         return
     if found is None or context.scene.name != found.scene_name:
         return
+    _draw_all(lines(found))
+
+
+def _draw_all(lines):
+    """Lines as they are: ends two after each other, and a colour."""
     import gpu
     from gpu_extras.batch import batch_for_shader
 
+    lines = [(ends, colour) for ends, colour in lines if len(ends)]
+    if not lines:
+        return
     shader = _shader()
     gpu.state.blend_set("ALPHA")
     gpu.state.line_width_set(1.5)
-    for ends, colour in lines(found):
-        if len(ends):
-            _draw_batch(shader, batch_for_shader(shader, "LINES", {"pos": ends.astype(np.float32)}), colour)
+    for ends, colour in lines:
+        _draw_batch(shader, batch_for_shader(shader, "LINES", {"pos": ends.astype(np.float32)}), colour)
     gpu.state.line_width_set(1.0)
     gpu.state.blend_set("NONE")
 

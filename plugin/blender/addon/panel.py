@@ -6,8 +6,12 @@ from . import live, physics, state
 from .properties import SinewBody
 
 
+#: Warnings that are shown below the button.
+TOLD = 3
 #: Everything that an animator sets.
 SETTINGS = [name for name in SinewBody.__annotations__ if not name.startswith("was_")]
+#: What others get of it: not whose chain it is in.
+COPIED = [name for name in SETTINGS if name != "chain"]
 
 
 def active(context):
@@ -36,7 +40,7 @@ class SINEW_OT_copy(bpy.types.Operator):
         for other in others:
             if other.sinew == own:
                 continue
-            for name in SETTINGS:
+            for name in COPIED:
                 if own.is_property_set(name):
                     setattr(other.sinew, name, getattr(own, name))
                 else:
@@ -108,6 +112,7 @@ class SINEW_PT_simulate(_Panel, bpy.types.Panel):
             box = layout.box()
             box.label(text=text.capitalize())
             box.label(text=f"{round(100 * share)} %    {hint}")
+            self._warn(layout, context)
             return
         if live.session is None:
             row = layout.row(align=True)
@@ -122,6 +127,7 @@ class SINEW_PT_simulate(_Panel, bpy.types.Panel):
             row.operator("sinew.live_discard", icon="X")
             layout.operator("sinew.live_drag", icon="VIEW_PAN")
             layout.label(text=live.session.error or f"Simulated in {1000 * live.session.needed:.0f} ms")
+        self._warn(layout, context)
         column = layout.column()
         column.use_property_split = True
         column.use_property_decorate = False
@@ -136,6 +142,24 @@ class SINEW_PT_simulate(_Panel, bpy.types.Panel):
         if context.mode == "POSE":
             column.prop(settings, "selected_bones")
         column.prop(settings, "loop")
+
+    @staticmethod
+    def _warn(layout, context):
+        """What is wrong, right below the button: in short, and a click selects what it names; all words are under Result."""
+        if not state.warnings:
+            return
+        column = layout.box().column(align=True)
+        column.label(text=f"Of {state.asked}:", icon="ERROR")
+        for i, found in enumerate(state.warnings[:TOLD]):
+            for line in wrapped(found.title, max(24, context.region.width // 8)):
+                row = column.row()
+                row.alignment = "LEFT"
+                if found.objects:
+                    row.operator("sinew.select", text=line, emboss=False).index = i
+                else:
+                    row.label(text=line)
+        if len(state.warnings) > TOLD:
+            column.label(text=f"and {len(state.warnings) - TOLD} more, under Result")
 
 
 class SINEW_PT_world(_Panel, bpy.types.Panel):
@@ -221,6 +245,7 @@ class SINEW_PT_result(_Panel, bpy.types.Panel):
         row = layout.row(align=True)
         row.prop(settings, "show_shapes", toggle=True)
         row.prop(settings, "show_limits", toggle=True)
+        row.prop(settings, "show_joints", toggle=True)
         row.prop(settings, "show_targets", toggle=True)
         result = state.result
         if result is not None and result.strained:
@@ -294,5 +319,6 @@ CLASSES = (
     SINEW_PT_simulate,
     SINEW_PT_world,
     SINEW_PT_body,
-    SINEW_PT_result,
 )
+#: Below the panels of joints.
+LAST = (SINEW_PT_result,)

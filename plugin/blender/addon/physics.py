@@ -5,7 +5,7 @@ import json
 import bpy
 import numpy as np
 
-from . import action, joints, pressed
+from . import action, chains, joints, keyed, own_joints, pressed
 from .sinew import Setup
 
 #: Blender's rigid-body shapes and ours. A compound's children touch by themselves.
@@ -21,13 +21,18 @@ SHAPES = {
 #: Shapes with a radius and a length.
 ROUND = ("capsule", "cylinder", "cone")
 #: Properties that are factors of a group, and so can be keyed.
-FACTORS = ("strength", "damping", "blend")
+FACTORS = chains.FACTORS
 
 
 def automatic(scene):
     """The set-up that the library makes of a scene by itself, as text: it stays the same while settings change."""
     with Setup.automatic(scene) as setup:
         return setup.to_json()
+
+
+def read_automatic(scene):
+    """The same as a dictionary."""
+    return json.loads(automatic(scene))
 
 
 def build(capture, found):
@@ -55,14 +60,16 @@ def build(capture, found):
     if settings.use_floor:
         world["floor"] = settings.floor
     bodies = {body["node"]: body for body in setup["bodies"]}
+    known = chains.found(capture, setup)
     _leave_out_others(capture, setup, bodies)
     for node in capture.nodes:
         _fill_in(capture, node, setup, bodies)
+    chains.build(capture, known, setup, bodies)
     # What only turns is where what carries it is: a joint would hold it there once more.
     turning = {name for name, body in bodies.items() if body is not None and body.get("simulate") == "orientation"}
     setup["joints"] = [j for j in setup.get("joints", []) if j["between"][1] not in turning]
-    made = joints.build(capture, warnings)
-    setup["joints"] += made
+    own = own_joints.build(capture, warnings)
+    setup["joints"] += own + joints.build(capture, own, warnings)
     setup["bodies"] = [b for b in bodies.values() if b is not None]
     return setup, warnings
 
@@ -97,6 +104,9 @@ def _fill_in(capture, node, setup, bodies):
     rigid = owner.rigid_body if node.bone is None else None
     if behaviour == "automatic":
         behaviour = _automatic(capture, node, body, rigid)
+        if behaviour is None and node.bone is not None and node.simulated and own.chain:
+            # Whoever makes a chain of bones that Sinew leaves alone wants to see them swing.
+            behaviour = "guided"
     elif not node.simulated and behaviour in ("guided", "free"):
         behaviour = "animated" if node.moves else "static"
     if behaviour is None:
@@ -128,6 +138,10 @@ def _automatic(capture, node, body, rigid):
             is_keyed = rigid.kinematic and not owner.sinew.was_active and _released(capture, owner) is None
             return "animated" if is_keyed else "free"
         return "animated" if node.moves else "static"
+    is_joined = node.bone is None and node.owner not in capture.bones and len(bpy.data.objects[node.owner].sinew_joints) > 0
+    if is_joined and node.simulated and not node.moves and not node.keyed:
+        # Whoever joins something that has no keys wants to see it hang.
+        return "free"
     if body is not None:
         return body.get("behaviour", "guided")
     armature = capture.skins.get(node.owner)
@@ -237,23 +251,11 @@ def _factors(capture, node, body, own, setup):
 
 
 def _keys(capture, node, name):
-    """A keyed property as keys over time, one per frame where it changes."""
-    owner = bpy.data.objects[node.owner]
-    found = action.curves(owner)
-    if found is None:
-        return None
+    """A keyed property as keys over time."""
     path = f"sinew.{name}"
     if node.bone is not None:
         path = f'pose.bones["{bpy.utils.escape_identifier(node.bone)}"].{path}'
-    curve = found.find(path)
-    if curve is None:
-        return None
-    values = np.array([max(0.0, curve.evaluate(frame)) for frame in capture.frames])
-    times = (capture.frames - capture.first) / capture.rate
-    # Where it is straight, the ends say it all.
-    bends = np.abs(np.diff(values, 2)) > 1e-9
-    kept = np.concatenate([[True], bends, [True]])
-    return {"keys": [[float(t), float(v)] for t, v in zip(times[kept], values[kept])]}
+    return keyed.keys(capture, bpy.data.objects[node.owner], path, least=0.0)
 
 
 def job_options(settings):

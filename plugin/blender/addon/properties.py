@@ -44,7 +44,7 @@ PARTS = [
 ]
 
 
-def _changed(_self, context):
+def changed(_self, context):
     from . import live
 
     live.mark(context)
@@ -56,10 +56,11 @@ def _looked(_self, context):
     overlay.refresh(context)
 
 
-def _number(name, description, default, low, high, soft=None, **more):
+def number(name, description, default, low, high, soft=None, **more):
+    """A slider that simulates anew in live mode."""
     return FloatProperty(
         name=name, description=description, default=default, min=low, max=high,
-        soft_max=high if soft is None else soft, update=_changed, **more,
+        soft_max=high if soft is None else soft, update=changed, **more,
     )  # fmt: skip
 
 
@@ -67,75 +68,79 @@ class SinewBody(bpy.types.PropertyGroup):
     """Physics of one object or one bone."""
 
     behaviour: EnumProperty(
-        name="Behaviour", items=BEHAVIOURS, default="automatic", update=_changed,
+        name="Behaviour", items=BEHAVIOURS, default="automatic", update=changed,
         description="Who rules its motion: the keys, or physics",
     )  # fmt: skip
     preset: EnumProperty(
-        name="Preset", items=PRESETS, default="automatic", update=_changed,
+        name="Preset", items=PRESETS, default="automatic", update=changed,
         description="How it follows its keys; the sliders below multiply it",
     )  # fmt: skip
-    strength: _number(
+    strength: number(
         "Strength", "Factor on how hard it pulls towards its keys. Less comes late and cuts corners; "
         "0 lets go. Can be keyed", 1.0, 0.0, 1000.0, 4.0,
     )  # fmt: skip
-    damping: _number(
+    damping: number(
         "Damping", "Factor on damping. Less swings past the keys and wobbles; more creeps towards them. Can be keyed",
         1.0, 0.0, 100.0, 4.0,
     )  # fmt: skip
-    blend: _number(
+    blend: number(
         "Physics", "How much of the physics is shown: 0 is the keys, 1 is the simulation. Can be keyed", 1.0, 0.0, 1.0
     )
     timing: EnumProperty(
-        name="Timing", items=TIMINGS, default="timed", update=_changed,
+        name="Timing", items=TIMINGS, default="timed", update=changed,
         description="Whether the keys' times count, or only their way",
     )  # fmt: skip
-    distance: _number(
+    distance: number(
         "Distance", "How far ahead the keys may pull. On a path: small is precise, large cuts corners and goes "
         "faster. Timed: how far it may be held back before its keys wait for it", 0.5, 1e-6, 1e6, 10.0,
         unit="LENGTH",
     )  # fmt: skip
     simulate: EnumProperty(
-        name="Simulate", items=PARTS, default="both", update=_changed, description="Which channels physics moves"
+        name="Simulate", items=PARTS, default="both", update=changed, description="Which channels physics moves"
     )
-    density: _number(
+    density: number(
         "Density", "Mass by volume, kg/m^3. Heavier things push lighter ones about; water has 1000",
         1000.0, 1e-3, 1e6, 10000.0,
     )  # fmt: skip
-    mass: _number("Mass", "Kilograms; counts instead of the density once it is set", 1.0, 1e-6, 1e9, 1000.0)
+    mass: number("Mass", "Kilograms; counts instead of the density once it is set", 1.0, 1e-6, 1e9, 1000.0)
     shape: EnumProperty(
-        name="Shape", items=SHAPES, default="auto", update=_changed, description="What others touch, and what is weighed"
+        name="Shape", items=SHAPES, default="auto", update=changed, description="What others touch, and what is weighed"
     )
     size: FloatVectorProperty(
         name="Size", size=3, default=(1.0, 1.0, 1.0), min=1e-6, soft_max=100.0, subtype="XYZ", unit="LENGTH",
-        update=_changed, description="Edges of the box about the origin; untouched, the box fits the mesh",
+        update=changed, description="Edges of the box about the origin; untouched, the box fits the mesh",
     )  # fmt: skip
-    radius: _number(
+    radius: number(
         "Radius", "Radius about the origin; untouched, the shape fits the mesh", 0.5, 1e-6, 1e6, 100.0, unit="LENGTH"
     )
-    length: _number(
+    length: number(
         "Length", "Length along Z, of a bone along the bone; of a capsule between the centres of its ends. "
         "Counts together with the radius", 1.0, 1e-6, 1e6, 100.0, unit="LENGTH",
     )  # fmt: skip
     collide: BoolProperty(
-        name="Touches", default=True, update=_changed, description="Off, everything passes through it"
+        name="Touches", default=True, update=changed, description="Off, everything passes through it"
     )
-    friction: _number("Friction", "Holds on slopes: 0 slides like ice, 0.5 holds up to 27 degrees", 0.5, 0.0, 10.0, 2.0)
-    bounce: _number(
+    friction: number("Friction", "Holds on slopes: 0 slides like ice, 0.5 holds up to 27 degrees", 0.5, 0.0, 10.0, 2.0)
+    bounce: number(
         "Bounce", "Share of the speed that a hit gives back: 0 lands dead, 1 jumps as high as it fell", 0.0, 0.0, 1.0
     )
     coating: BoolProperty(
-        name="Soft skin", default=False, update=_changed, description="Presses in where it touches, and springs back"
+        name="Soft skin", default=False, update=changed, description="Presses in where it touches, and springs back"
     )
-    coating_thickness: _number(
+    coating_thickness: number(
         "Thickness", "How deep the soft skin can be pressed in", 0.05, 1e-6, 1e4, 1.0, unit="LENGTH"
     )
-    coating_stiffness: _number(
+    coating_stiffness: number(
         "Stiffness", "Pressure per depth, Pa/m. Low sinks in and rebounds slowly; high is nearly hard",
         1e5, 1.0, 1e12, 1e7,
     )  # fmt: skip
     touched: BoolProperty(
-        name="Until touched", default=False, update=_changed,
+        name="Until touched", default=False, update=changed,
         description="Follows its keys exactly until something that physics moves touches it",
+    )  # fmt: skip
+    chain: StringProperty(
+        name="Chain", update=changed,
+        description="The chain that this bone was made part of; empty: whatever Sinew finds. It then is simulated in any case",
     )  # fmt: skip
     was_active: BoolProperty(
         default=False, options={"HIDDEN"},
@@ -148,7 +153,7 @@ class SinewScene(bpy.types.PropertyGroup):
     """How the scene is simulated, and what is written."""
 
     preset: EnumProperty(
-        name="Preset", items=PRESETS, default="automatic", update=_changed,
+        name="Preset", items=PRESETS, default="automatic", update=changed,
         description="For everything that is simulated, whatever its own preset",
     )  # fmt: skip
     keys: EnumProperty(
@@ -159,11 +164,11 @@ class SinewScene(bpy.types.PropertyGroup):
         ],
         description="What the new action has",
     )  # fmt: skip
-    tolerance: _number(
+    tolerance: number(
         "Tolerance", "How far the keys may be from the simulation. 0: a thousandth of each object's width",
         0.0, 0.0, 1e6, 1.0, unit="LENGTH", precision=5,
     )  # fmt: skip
-    tolerance_deg: _number("Angle (\u00b0)", "The same for turns, degrees", 0.05, 1e-4, 45.0, 5.0, precision=3)
+    tolerance_deg: number("Angle (\u00b0)", "The same for turns, degrees", 0.05, 1e-4, 45.0, 5.0, precision=3)
     begin: EnumProperty(
         name="From", default="keys",
         items=[
@@ -198,10 +203,10 @@ class SinewScene(bpy.types.PropertyGroup):
         name="Everything in the way", default=True,
         description="All visible meshes are in the way of what is simulated; off, only what is selected",
     )  # fmt: skip
-    use_floor: BoolProperty(name="Floor", default=False, update=_changed, description="A floor without end")
-    floor: _number("Height", "Height of the floor", 0.0, -1e6, 1e6, 10.0, unit="LENGTH")
+    use_floor: BoolProperty(name="Floor", default=False, update=changed, description="A floor without end")
+    floor: number("Height", "Height of the floor", 0.0, -1e6, 1e6, 10.0, unit="LENGTH")
     unit: EnumProperty(
-        name="Unit", default="automatic", update=_changed,
+        name="Unit", default="automatic", update=changed,
         items=[
             ("automatic", "Automatic", "The scene's unit; by the size of the figure where that was never set"),
             ("scene", "Scene", "The scene's unit scale, whatever size a figure has"),
@@ -209,7 +214,7 @@ class SinewScene(bpy.types.PropertyGroup):
         description="How long a unit is: large things fall slowly, small ones quickly",
     )  # fmt: skip
     substeps: IntProperty(
-        name="Substeps", default=4, min=1, max=1000, update=_changed,
+        name="Substeps", default=4, min=1, max=1000, update=changed,
         description="Steps per frame: finer contact; the motion hardly changes",
     )  # fmt: skip
     loop: BoolProperty(name="Loop", default=False, description="The range is one turn of a cycle: so is the result")
@@ -224,6 +229,10 @@ class SinewScene(bpy.types.PropertyGroup):
     show_limits: BoolProperty(
         name="Limits", default=False, update=_looked,
         description="Draw how far the selected bones can turn, as of the last run or check; red at the end of it",
+    )  # fmt: skip
+    show_joints: BoolProperty(
+        name="Joints", default=True, update=_looked,
+        description="Draw the joints that were made here: whom they join, where, and about which axis",
     )  # fmt: skip
     show_targets: BoolProperty(
         name="Targets", default=False, description="Draw how far things are from where their keys pull them"

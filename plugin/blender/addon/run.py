@@ -1,17 +1,22 @@
 """One run from button to action: read, simulate on a thread, write. The operator, its test and the live mode drive it."""
 
 import contextlib
+import json
 import threading
+import time
 
 import bpy
 
 from . import capture as capturing
-from . import physics, source, write
+from . import chains, physics, source, write
 from .sinew import Cancelled, Job, Setup, SinewError, Watch
 
 
 #: Seconds between looks at a thread.
 SHORT = 0.002
+#: A simulation that takes longer than this, in seconds, is looked at meanwhile for what is wrong at its first frame; what is
+#: shorter tells it with its result as soon.
+LONG = 0.25
 
 
 class Run:
@@ -37,8 +42,10 @@ class Run:
         self.report = None
         self.error = None
         self.stage = "read"
+        #: What the library warns of before anything has moved, once that is known; None until then.
+        self.early = None
         self._watch = Watch()
-        self._thread = None
+        self._thread = self._look = None
         self._is_whole = False
 
     @property
@@ -87,6 +94,7 @@ class Run:
         if isinstance(found[0], Exception):
             raise found[0]
         self._found = found[0]
+        self.chains = chains.found(self.capture, json.loads(self._found))
 
     def _sources(self):
         """The animator's keys in the place of earlier results, if they are what counts."""
@@ -125,8 +133,31 @@ class Run:
             except Exception as error:  # Told by the main thread, where there is somebody to tell.
                 self.error = error
 
+        self._began = time.perf_counter()
         self._thread = threading.Thread(target=work, name="Sinew", daemon=True)
         self._thread.start()
+
+    def check(self, watch=None):
+        """What the library warns of at the first frame: what overlaps, joints that do not close. Raises what went wrong."""
+        # Two frames have no turn of a cycle in them.
+        options = {**self.options, "frames": (0, 1), "loop": False, "every_frame": True}
+        with Setup.from_json(self.setup) as setup, Job.run(self.scene, setup, watch=watch, **options) as job:
+            return list(job.report["warnings"])
+
+    def look_early(self):
+        """Finds `early` on a thread of its own, while a long simulation goes on; called now and then."""
+        is_long = self._watch.progress.stage == "simulate" and time.perf_counter() - self._began > LONG
+        if self._look is not None or not is_long:
+            return
+
+        def work():
+            # What goes wrong is told by the simulation itself, and so is that it was cancelled.
+            with contextlib.suppress(SinewError):
+                self.early = self.check(self._look_watch)
+
+        self._look_watch = Watch()
+        self._look = threading.Thread(target=work, name="Sinew check", daemon=True)
+        self._look.start()
 
     @property
     def simulated(self):
@@ -151,6 +182,9 @@ class Run:
     def cancel(self):
         """Stops at the next frame and waits for that; nothing was written."""
         self._watch.cancel()
+        if self._look is not None:
+            self._look_watch.cancel()
+            self._look.join()
         self.wait()
         # What is simulated after this is not cancelled.
         self._watch = Watch()

@@ -5,7 +5,7 @@ import time
 import bpy
 from bpy.props import BoolProperty, IntProperty
 
-from . import live, overlay, run, state
+from . import chains, live, overlay, run, state, trouble
 
 #: Events that go on to Blender while a job runs: looking around. Everything else waits, undo above all.
 NAVIGATION = {
@@ -59,6 +59,9 @@ class SINEW_OT_simulate(bpy.types.Operator):
             return {"CANCELLED"}
         state.running = self._run
         state.ticks = []
+        # Those of the run before may not be true any more.
+        state.complain([], "this run")
+        self._has_told = False
         #: What is done in pieces at the moment: reading, then writing; None while a thread simulates.
         self._pieces = self._run.reading()
         self._left_at = self._words_at = 0.0
@@ -73,7 +76,8 @@ class SINEW_OT_simulate(bpy.types.Operator):
         if event.type == "ESC" and event.value == "PRESS":
             return self._escape(context)
         if event.type != "TIMER":
-            return {"PASS_THROUGH"} if event.type in NAVIGATION else {"RUNNING_MODAL"}
+            is_let_through = event.type in NAVIGATION or self._is_click_on_panel(context, event)
+            return {"PASS_THROUGH"} if is_let_through else {"RUNNING_MODAL"}
         began, stage = time.perf_counter(), self._run.stage
         try:
             return self._tick(context)
@@ -85,6 +89,14 @@ class SINEW_OT_simulate(bpy.types.Operator):
             return {"FINISHED"} if is_written else {"CANCELLED"}
         finally:
             state.ticks.append((began, stage, time.perf_counter() - began))
+
+    def _is_click_on_panel(self, context, event):
+        """Warnings are there to be clicked while a thread simulates; frames that are played to be read would be disturbed."""
+        if event.type != "LEFTMOUSE" or self._run.stage != "simulate":
+            return False
+        bars = (r for a in context.screen.areas if a.type == "VIEW_3D" for r in a.regions if r.type == "UI")
+        x, y = event.mouse_x, event.mouse_y
+        return any(r.x <= x < r.x + r.width and r.y <= y < r.y + r.height for r in bars)
 
     def _escape(self, context):
         current = self._run
@@ -116,12 +128,21 @@ class SINEW_OT_simulate(bpy.types.Operator):
                 self._end(context)
                 return self._finish(context, current, current.written())
             current.start()
+        if self._pieces is None:
+            self._tell(current)
         self._left_at = time.perf_counter()
         self._was_drawn = self._left_at - self._words_at > self._words_every
         if self._was_drawn:
             self._words_at = self._left_at
             self._show(context, current)
         return {"RUNNING_MODAL"}
+
+    def _tell(self, current):
+        """What is wrong at the first frame, as soon as it is known: the panel has it while the run goes on."""
+        current.look_early()
+        if current.early is not None and not self._has_told:
+            self._has_told, self._words_at = True, 0.0
+            state.complain(current.warnings + current.early, "this run", current)
 
     def _work(self, outside):
         """Does some pieces, as many as a tick has room for, which Blender left alone for so long; whether they were the
@@ -150,7 +171,8 @@ class SINEW_OT_simulate(bpy.types.Operator):
             "write": ("writing", ""),
             "look": (f"looking at frame {current.looked} of {count}", "ESC: keep it without"),
         }[current.stage]
-        context.workspace.status_text_set(f"Sinew: {text}    {hint}")
+        warned = trouble.summary(state.warnings)
+        context.workspace.status_text_set(f"Sinew: {text}    {hint}" + (f"    {warned} (see Result)" if warned else ""))
         context.window_manager.progress_update(int(100 * current.share))
         state.progress = (current.share, text, hint)
         for area in context.screen.areas:
@@ -176,16 +198,12 @@ class SINEW_OT_simulate(bpy.types.Operator):
 
     def _finish(self, context, done, writer):
         state.keep(done, writer)
+        chains.note(done.chains)
         overlay.refresh(context)
         if not writer.actions:
             self.report({"WARNING"}, state.result.warnings[-1])
             return {"CANCELLED"}
-        report = done.report
-        text = f"{len(report['bodies'])} bodies, {report['frames']} frames, {report['keys']} keys"
-        if done.warnings:
-            self.report({"WARNING"}, f"{text}; {len(done.warnings)} warnings, in the Sinew panel")
-        else:
-            self.report({"INFO"}, text)
+        self.report({"WARNING" if state.warnings else "INFO"}, words(done.report))
         return {"FINISHED"}
 
 
@@ -198,24 +216,22 @@ class SINEW_OT_check(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context):
-        return SINEW_OT_simulate.poll(context)
+        return state.running is None and SINEW_OT_simulate.poll(context)
 
     def execute(self, context):
-        first, last = run.frame_range(context.scene)
         try:
-            found = run.Run(context, (first, last))
+            found = run.Run(context)
             for _ in found.reading():
                 pass
-            found.simulate(frames=(0, 1))
+            warnings = found.warnings + found.check()
         except (ValueError, run.SinewError) as error:
-            state.complain([str(error)], [])
+            state.complain([str(error)], "the last check")
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
-        warnings = found.warnings + found.report["warnings"]
-        state.complain(warnings, found.capture.nodes)
+        state.complain(warnings, "the last check", found)
         state.look_at(found)
         overlay.refresh(context)
-        self.report({"WARNING" if warnings else "INFO"}, f"{len(warnings) or 'no'} warnings")
+        self.report({"WARNING" if warnings else "INFO"}, trouble.summary(state.warnings) or "no warnings")
         return {"FINISHED"}
 
 
@@ -228,6 +244,13 @@ class SINEW_OT_select(bpy.types.Operator):
 
     index: IntProperty(options={"HIDDEN", "SKIP_SAVE"})
 
+    @classmethod
+    def description(cls, _context, properties):
+        """All the words of the warning: a line of the panel has room for some."""
+        if properties.index >= len(state.warnings):
+            return cls.__doc__
+        return f"{state.warnings[properties.index].text}. Click to select what it names"
+
     def execute(self, context):
         named = state.warnings[self.index].objects if self.index < len(state.warnings) else []
         found = [o for o in (context.view_layer.objects.get(n) for n in named) if o is not None]
@@ -238,6 +261,13 @@ class SINEW_OT_select(bpy.types.Operator):
             obj.select_set(obj in found)
         context.view_layer.objects.active = found[0]
         return {"FINISHED"}
+
+
+def words(report):
+    """What a finished run says of itself: what was done, and what is wrong."""
+    text = f"Simulated {report['frames']} frames: {len(report['bodies'])} bodies, {report['keys']} keys"
+    warned = trouble.summary(state.warnings)
+    return f"{text}; {warned} (see Result)" if warned else text
 
 
 def _words(error, what_now):

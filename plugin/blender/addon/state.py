@@ -1,6 +1,6 @@
 """What the last run found, for the panel and the overlay: numbers and names, nothing that Blender can free."""
 
-import re
+from . import trouble
 
 #: The run under way, or None.
 running = None
@@ -13,17 +13,13 @@ result = None
 #: Whether live mode waits for a hand, and what one holds: where that is, and where it is pulled to.
 dragging = False
 held = None
+#: Chains of bones that the library found: by armature and name, the names of the bones.
+chains = {}
 _looked = _shapes = _limits = None
 _is_stale = False
-#: Warnings of the last run or check.
+#: Warnings of the last run or check, and which it was: see `trouble`.
 warnings = []
-
-
-class Warning_:
-    """A warning, and the objects that it names."""
-
-    def __init__(self, text, objects):
-        self.text, self.objects = text, objects
+asked = ""
 
 
 class Result:
@@ -59,6 +55,7 @@ def look_at(run):
     """Remembers what was read, for its shapes and limits."""
     global _looked, _shapes, _limits, _is_stale
     _looked, _shapes, _limits, _is_stale = run, None, None, False
+    chains.update(run.chains)
 
 
 def reshape():
@@ -101,26 +98,25 @@ def keep(run, writer):
     global result
     result = Result(run, writer)
     look_at(run)
-    complain(run.warnings, run.capture.nodes)
+    complain(run.warnings, "the last run", run)
 
 
-def complain(texts, nodes):
-    """Remembers warnings, with the objects that they name between quotes."""
-    global warnings
-    owners = {}
-    for node in nodes:
-        owners.setdefault(node.name, node.owner)
-    warnings = []
-    for text in texts:
-        named = [owners[name] for name in re.findall(r'"([^"]+)"', text) if name in owners]
-        named += [o for n, o in owners.items() if re.search(rf"(?<!\w){re.escape(n)}(?!\w)", text) and o not in named]
-        warnings.append(Warning_(text, list(dict.fromkeys(named))))
+def complain(texts, of, run=None):
+    """Remembers warnings, with the objects of a run that they name, and what they are of."""
+    global warnings, asked
+    asked = of
+    if run is None:
+        warnings = trouble.gathered(texts)
+    else:
+        capture = run.capture
+        warnings = trouble.gathered(texts, capture.nodes, run.setup.get("joints", ()), capture.first)
 
 
 def forget():
     """Another file is opened, or the add-on is switched off."""
-    global running, progress, result, warnings, ticks, dragging, held, _looked, _shapes, _limits
+    global running, progress, result, warnings, asked, ticks, dragging, held, _looked, _shapes, _limits
+    chains.clear()
     if running is not None:
         running.cancel()
     running = progress = result = _looked = _shapes = _limits = None
-    warnings, ticks, dragging, held = [], [], False, None
+    warnings, asked, ticks, dragging, held = [], "", [], False, None

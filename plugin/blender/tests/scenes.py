@@ -140,6 +140,30 @@ def chain(links=9, frames=250, length=0.5):
     return scene
 
 
+def crowded(links=60, frames=2500):
+    """The chain, which takes its time, and beside it a ball in a crate, and a chest that is in nobody's way."""
+    scene = chain(links, frames)
+    chosen = list(bpy.context.selected_objects)
+    for name, size, x in (("Ball", 0.4, 20.0), ("Crate", 1.0, 20.5), ("Chest", 1.0, 29.0)):
+        obj = box(name, (size, size, size), (x, 0, 2))
+        if hasattr(obj, "sinew"):
+            obj.sinew.behaviour = "free"
+        chosen.append(obj)
+    select(*chosen)
+    return scene
+
+
+def lamp():
+    """A hand that is keyed to and fro, and a lamp beside it that nothing holds yet, with an empty between them."""
+    scene = empty_file()
+    hand = box("Hand", (0.3, 0.3, 0.3), (0, 0, 3))
+    key(hand, "location", {1: (0, 0, 3), 25: (0, 1, 3), 49: (0, 0, 3)})
+    hung = box("Lamp", (0.6, 0.25, 0.25), (0.9, 0, 3))
+    add("Pivot", None, (0.3, 0, 3)).empty_display_size = 0.15
+    select(hand, hung)
+    return scene
+
+
 def armature(name, bones):
     """An armature of bones: name -> (parent, head, tail)."""
     data = bpy.data.armatures.new(name)

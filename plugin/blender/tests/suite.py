@@ -21,7 +21,8 @@ import bpy  # noqa: E402
 
 #: Seconds.
 SLOW = 3.0
-MODULES = ("test_motion", "test_editing", "test_linked", "test_alive", "test_handled", "test_physics")
+MODULES = ("test_motion", "test_editing", "test_linked", "test_alive", "test_handled", "test_physics", "test_warned", "test_joined",
+           "test_chains")
 
 
 class Timed(unittest.TextTestResult):

@@ -240,6 +240,18 @@ class Settings(unittest.TestCase):
         bpy.context.scene.sinew.setup_file = path
         self.assertLess(np.abs(simulate().ways[0] - first).max(), 1e-12)
 
+    def test_a_figure_s_set_up_goes_out_and_comes_back(self):
+        rig = scenes.figure(40)
+        rig.pose.bones["ear"].sinew.preset = "limp"
+        path = os.path.join(FOLDER, "figure.sinew.json")
+        before = [way.copy() for way in simulate().ways]
+        bpy.ops.sinew.export_setup(filepath=path)
+        rig.pose.bones["ear"].sinew.property_unset("preset")
+        bpy.ops.sinew.import_setup(filepath=path)
+        self.assertEqual(rig.pose.bones["ear"].sinew.preset, "limp")
+        for a, b in zip(before, simulate().ways):
+            np.testing.assert_allclose(a, b, atol=1e-4)
+
     def test_a_figure_of_a_hundred_units_is_not_a_hundred_metres(self):
         rig = scenes.figure(40)
         rig.scale = (100.0, 100.0, 100.0)

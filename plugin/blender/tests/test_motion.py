@@ -391,6 +391,17 @@ class Command(unittest.TestCase):
         print(f"  rigid bodies: {worst:.1e} from the command")
         self.assertLess(worst, 1e-5)
 
+    def test_joints_of_the_panel(self):
+        scenes.lamp()
+        bpy.ops.sinew.join(kind="pin")
+        lamp = bpy.data.objects["Lamp"]
+        item = lamp.sinew_joints[0]
+        item.pivot, item.axis, item.turn_limited = bpy.data.objects["Pivot"], "Y", True
+        scenes.select(lamp)
+        worst = self.compare(["Lamp"])
+        print(f"  joints of the panel: {worst:.1e} from the command")
+        self.assertLess(worst, 1e-5)
+
     def test_a_skeleton(self):
         # To a key: files end there.
         scenes.figure(41)

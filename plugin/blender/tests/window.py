@@ -398,6 +398,8 @@ def limits_run(window, pictures):
 
 
 def main():
+    import window_settings
+
     archive, folder = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
     pictures = pathlib.Path(sys.argv[4]).resolve() if sys.argv[3:4] == ["--pictures"] else None
     wanted = sys.argv[5 if pictures else 3 :]
@@ -407,6 +409,9 @@ def main():
         ("played", "figure(400, smooth=3)", played_run),
         ("live", "figure(100)", live_run),
         ("limits", "figure(40)", limits_run),
+        ("warned", "crowded(60, 8000)", window_settings.warned_run),
+        ("joined", "lamp()", window_settings.joined_run),
+        ("chains", "figure(40)", window_settings.chains_run),
     ]
     for name, scene, *drives in runs:
         if wanted and name not in wanted:

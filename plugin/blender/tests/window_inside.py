@@ -14,14 +14,17 @@ FOLDER = pathlib.Path(FOLDER)
 
 bpy.ops.preferences.addon_install(filepath=ARCHIVE, overwrite=True)
 addon_utils.enable("sinew_blender")
-from sinew_blender import gizmos, live, overlay, panel, record, simulate, state  # noqa: E402, F401  (some are asked for)
+from sinew_blender import (  # noqa: E402, F401  (some are asked for)
+    chain_panel, gizmos, joint_panel, live, overlay, panel, record, simulate, state,
+)  # fmt: skip
 
-COUNTS = {"drawn": 0, "pressed": 0}
+COUNTS = {"drawn": 0, "pressed": 0, "chains": 0, "joints": 0}
 
 
 # Blender looks at how many parameters these have, so each is written out.
 _draw, _invoke = panel.SINEW_PT_simulate.draw, simulate.SINEW_OT_simulate.invoke
 _escape = simulate.SINEW_OT_simulate._escape
+_draw_chains, _draw_joints = chain_panel.SINEW_PT_chains.draw, joint_panel.SINEW_PT_joints.draw
 
 
 def draw(self, context):
@@ -39,6 +42,18 @@ def escape(self, context):
     return _escape(self, context)
 
 
+# These are counted once nothing went wrong in them: Blender only notes what did.
+def draw_chains(self, context):
+    _draw_chains(self, context)
+    COUNTS["chains"] += 1
+
+
+def draw_joints(self, context):
+    _draw_joints(self, context)
+    COUNTS["joints"] += 1
+
+
+chain_panel.SINEW_PT_chains.draw, joint_panel.SINEW_PT_joints.draw = draw_chains, draw_joints
 panel.SINEW_PT_simulate.draw, simulate.SINEW_OT_simulate.invoke = draw, invoke
 simulate.SINEW_OT_simulate._escape = escape
 #: At every ESC: ticks until then, frames simulated, frames in all.
@@ -51,8 +66,8 @@ def escaped():
     return len(state.ticks) - ticks, frames, of
 
 
-def drawn():
-    return COUNTS["drawn"]
+def drawn(what="drawn"):
+    return COUNTS[what]
 
 
 def presses():
@@ -127,6 +142,42 @@ def hinge():
     joint = empty.rigid_body_constraint
     joint.object1, joint.object2 = bpy.data.objects["Bat"], bpy.data.objects["Ball"]
     joint.use_limit_ang_z, joint.limit_ang_z_lower, joint.limit_ang_z_upper = True, -0.6, 1.2
+
+
+def free(*names):
+    """Lets go of some objects: a file that was made without the add-on has none of its settings."""
+    for name in names:
+        bpy.data.objects[name].sinew.behaviour = "free"
+
+
+def selected():
+    return sorted(obj.name for obj in bpy.context.selected_objects)
+
+
+def join():
+    """Joins the lamp to the hand by a hinge with limits, and selects it."""
+    bpy.ops.sinew.join(kind="pin")
+    lamp = bpy.data.objects["Lamp"]
+    item = lamp.sinew_joints[0]
+    item.pivot, item.axis = bpy.data.objects["Pivot"], "Y"
+    item.turn_limited, item.turn_min, item.turn_max = True, -0.6, 1.2
+    for obj in bpy.context.view_layer.objects:
+        obj.select_set(obj == lamp)
+    bpy.context.view_layer.objects.active = lamp
+
+
+def set_joint(**settings):
+    """Settings of the lamp's joint."""
+    for name, value in settings.items():
+        setattr(bpy.data.objects["Lamp"].sinew_joints[0], name, value)
+
+
+def show_alone(cls):
+    """Leaves one of our panels in the sidebar: the others would push it out of a picture."""
+    for other in (*panel.CLASSES, *chain_panel.CLASSES, *joint_panel.CLASSES, *panel.LAST):
+        if issubclass(other, bpy.types.Panel) and other.is_registered:
+            bpy.utils.unregister_class(other)
+    bpy.utils.register_class(cls)
 
 
 def count_ticks(stage):

@@ -392,3 +392,26 @@ fn what_another_program_changed_in_the_physics_wins() {
     let edited = physics(&open(&out));
     assert_eq!((edited.bodies[0].mass, edited.world.substeps), (Some(0.5), 7));
 }
+
+#[test]
+fn whether_what_is_joined_touches_is_read_and_written() {
+    let folder = scratch::folder("usd-touching");
+    let file = folder.path().join("two.usda");
+    let lines = "\"MaterialBindingAPI\"]\n)\n{\n    bool physics:collisionEnabled = 1\n";
+    std::fs::write(&file, driven("PhysicsFixedJoint", lines, "    metersPerUnit = 1\n")).unwrap();
+    let mut setup = physics(&open(&file));
+    assert!(setup.joints[0].collide);
+    let (given, out) = (folder.path().join("given.json"), folder.path().join("out.usda"));
+    for collide in [true, false] {
+        setup.joints[0].collide = collide;
+        std::fs::write(&given, serde_json::to_string(&setup).unwrap()).unwrap();
+        write_physics(&file, SetupSource::File(given.clone()), &out);
+        assert_eq!(physics(&open(&out)).joints[0].collide, collide);
+        let said = format!("bool physics:collisionEnabled = {}", if collide { "1" } else { "0" });
+        let text = std::fs::read_to_string(&out).unwrap();
+        assert!(
+            text.contains(&said) || text.contains(&format!("bool physics:collisionEnabled = {collide}")),
+            "{text}"
+        );
+    }
+}

@@ -18,6 +18,8 @@ struct Found<'a> {
     limits: Vec<&'a Value>,
     drives: Vec<Drive>,
     notes: Vec<&'static str>,
+    /// Whether the two touch each other, too.
+    collides: bool,
     /// The two nodes that it joins; each belongs to the nearest body above it.
     nodes: [Option<usize>; 2],
     /// Where it is, on each side.
@@ -40,6 +42,7 @@ impl Reader<'_> {
                 limits: constraints.iter().filter_map(index).map(|i| &list[i]).collect(),
                 drives: Vec::new(),
                 notes: Vec::new(),
+                collides: false,
                 nodes: [self.node(&omi["nodeA"]), self.node(&omi["nodeB"])],
                 at: [node, node],
             }
@@ -60,6 +63,7 @@ impl Reader<'_> {
             limits: described["limits"].as_array().map_or_else(Vec::new, |l| l.iter().collect()),
             drives,
             notes,
+            collides: joint["enableCollision"] == true,
             nodes: [Some(node), other],
             at: [node, other.unwrap_or(node)],
         }
@@ -93,6 +97,7 @@ impl Reader<'_> {
             turn_deg,
             swing_deg,
             give,
+            collide: found.collides,
             ..Joint::new(kind, [&self.reference(ends[0]), &self.reference(ends[1])])
         })
     }

@@ -56,9 +56,6 @@ impl Maker<'_> {
             self.note("a joint that joins nothing that physics moves is left out", &fact.path);
             return None;
         }
-        if fact.collides {
-            self.note("collisionEnabled of joints is left out: what is joined does not touch", &fact.path);
-        }
         let limits = self.limits(fact);
         let drives: Vec<Drive> = fact.drives.iter().filter_map(|d| self.drive(fact, d)).collect();
         let (found, notes) = nearest(&limits, &drives);
@@ -88,7 +85,8 @@ impl Maker<'_> {
             frames[0].rotation = rotation.normalize().to_array();
             let swing_deg = Some(Swing { cone: Some(cone), ..Swing::default() });
             let name = Some(format!("{name} range"));
-            Joint { name, frames: Some(frames), swing_deg, ..Joint::new(kind, [&a, &b]) }
+            let collide = fact.collides;
+            Joint { name, frames: Some(frames), swing_deg, collide, ..Joint::new(kind, [&a, &b]) }
         });
         let joint = Joint {
             name: Some(name),
@@ -101,6 +99,7 @@ impl Maker<'_> {
             give,
             break_force: fact.break_force.map(|f| f * force),
             break_torque: fact.break_torque.map(|f| f * force * units.metres),
+            collide: fact.collides,
             ..Joint::new(kind, [&a, &b])
         };
         Some((joint, range))

@@ -375,3 +375,16 @@ fn sizes_that_are_fitted_to_a_mesh_are_written_where_it_is() {
         }
     }
 }
+
+#[test]
+fn what_is_joined_and_touches_is_told_in_files_of_khronos() {
+    let mut setup = Setup { bodies: ["A", "D"].map(Body::new).to_vec(), ..Setup::default() };
+    setup.bodies.iter_mut().for_each(|b| b.behaviour = Behaviour::Free);
+    setup.joints = vec![Joint { collide: true, ..Joint::new(JointKind::Pin, ["A", "D"]) }];
+    for (dialect, is_said) in [(Dialect::Khronos, true), (Dialect::Omi, false)] {
+        let (_, read, warnings) = written(&scene(), &setup, dialect);
+        assert_eq!(read.joints[0].collide, is_said, "{dialect:?}");
+        let noted = warnings.iter().any(|w| w.contains("`collide` is left out"));
+        assert_eq!(noted, !is_said, "{warnings:#?}");
+    }
+}

@@ -183,7 +183,15 @@ impl<'a> Writer<'a> {
             Dialect::Omi => (OMI_JOINT, None),
         };
         let described = self.listed(extension, "physicsJoints", value);
-        let value = json!({ "joint": described, "connectedNode": there });
+        let mut value = json!({ "joint": described, "connectedNode": there });
+        if joint.collide && self.dialect == Dialect::Khronos {
+            *at(&mut value, "enableCollision") = json!(true);
+        } else if joint.collide {
+            self.notes.add(
+                "`collide` is left out: what is joined does not touch",
+                format!("joint \"{}\"", planned.name),
+            );
+        }
         let to = self.extension(here, extension);
         match key {
             Some(key) => *at(to, key) = value,

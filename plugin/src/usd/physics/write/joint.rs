@@ -134,6 +134,7 @@ impl Writer<'_> {
             self.edits.set(path, &format!("physics:localRot{i}"), "quatf", quatf(rotation));
         }
         self.edits.set(path, "physics:jointEnabled", "bool", Value::Bool(true));
+        self.edits.set(path, "physics:collisionEnabled", "bool", Value::Bool(joint.collide));
         if kind != "PhysicsFixedJoint" && kind != "PhysicsJoint" && kind != "PhysicsDistanceJoint" {
             self.edits.set_uniform(path, "physics:axis", "token", Value::Token("X".into()));
         }
