@@ -187,7 +187,7 @@ class SINEW_UL_chains(bpy.types.UIList):
         bones = state.chains.get(data.name, {}).get(item.name) or members(data, item.name)
         row.label(text=item.name if bones is None else f"{item.name} ({len(bones)})")
         right = row.row()
-        right.ui_units_x = 2.2
+        right.ui_units_x = 2.6
         right.active = item.is_property_set("strength")
         right.prop(item, "strength", text="", emboss=False)
 

@@ -18,8 +18,6 @@ const KNOWN: f64 = 0.1;
 
 /// Sweeps end when velocities would carry a body by less than this share of its size in a step...
 const SETTLED: f64 = 1e-6;
-/// (of linkages, which are eased out of what they touch,)
-const SETTLED_LINKED: f64 = 1e-5;
 const SETTLED_MANY: f64 = 3e-4;
 const MANY: usize = 400;
 /// ...or, while things run into each other, by less than this share of how fast they do...
@@ -208,16 +206,13 @@ impl Touch {
             }
         }
         // Many contacts are nowhere as still as few, and what is off in one of them is soon put right.
-        let goal = |rows: usize, linked: bool| {
-            let share = if linked { SETTLED_LINKED } else { SETTLED };
-            let share = if points > MANY { SETTLED_MANY } else { share };
-            let (still, unseen) = (share * smallest / world.h, UNSEEN * fastest);
-            Goal {
-                settled: still.max(unseen),
-                moves: unseen > still,
-                linked,
-                most: (MOST_VISITS / rows.max(1)).clamp(LEAST_SWEEPS, MOST_SWEEPS),
-            }
+        let share = if points > MANY { SETTLED_MANY } else { SETTLED };
+        let (still, unseen) = (share * smallest / world.h, UNSEEN * fastest);
+        let goal = |rows: usize, linked: bool| Goal {
+            settled: still.max(unseen),
+            moves: unseen > still,
+            linked,
+            most: (MOST_VISITS / rows.max(1)).clamp(LEAST_SWEEPS, MOST_SWEEPS),
         };
         if many {
             self.crowd.settle(&mut self.moved, goal(points, false));
