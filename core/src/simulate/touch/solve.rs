@@ -26,6 +26,8 @@ const UNSEEN: f64 = 1e-3;
 const MOST_VISITS: usize = 30_000;
 const LEAST_SWEEPS: usize = 12;
 const MOST_SWEEPS: usize = 500;
+/// Of linkages fewer: what jams never settles, and they are eased out of what they touch.
+const MOST_SWEEPS_LINKED: usize = 120;
 
 /// How often contacts are solved with other ranges at their end, or other actuators at their utmost.
 const MOST_CHANGES: usize = 4;
@@ -212,7 +214,8 @@ impl Touch {
             settled: still.max(unseen),
             moves: unseen > still,
             linked,
-            most: (MOST_VISITS / rows.max(1)).clamp(LEAST_SWEEPS, MOST_SWEEPS),
+            most: (MOST_VISITS / rows.max(1))
+                .clamp(LEAST_SWEEPS, if linked { MOST_SWEEPS_LINKED } else { MOST_SWEEPS }),
         };
         if many {
             self.crowd.settle(&mut self.moved, goal(points, false));
