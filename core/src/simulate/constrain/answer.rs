@@ -16,8 +16,8 @@
 // Rows and columns are the mathematics here; iterators would hide them.
 #![allow(clippy::needless_range_loop)]
 
-use super::Constraints;
 use super::closing::FAR_INSIDE;
+use super::{CLOSED, Constraints};
 use crate::assemble::{Mobility, Square};
 use crate::dynamics::top;
 use crate::joint::{End, Kind, Measure, Rows};
@@ -250,8 +250,7 @@ impl Constraints {
                     continue;
                 }
                 let rows = Rows::between(joint, a, b, &hold.to, Measure::Products);
-                if rows.count > 0
-                    && rows.error[0].min(0.0) + rows.rates(&moving)[0] * h > self.closed * self.link
+                if rows.count > 0 && rows.error[0].min(0.0) + rows.rates(&moving)[0] * h > CLOSED * self.link
                 {
                     self.room.rows[j] = rows;
                     self.room.answer.caught[j] = true;

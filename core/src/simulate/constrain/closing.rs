@@ -14,7 +14,7 @@
 
 use super::room::Memo;
 use super::soft::Soft;
-use super::{Constraints, end_axes};
+use super::{CLOSED, Constraints, end_axes};
 use crate::joint::{End, Kind, Measure, Rows, Side};
 use crate::rig::Rig;
 use crate::setup::Tier;
@@ -23,6 +23,9 @@ use glam::{DMat3, DVec3};
 
 /// Openings (shares of the mean link) and angles (rad) that rounds no longer close are closed below this.
 const GOOD: f64 = 3e-7;
+
+/// What a muscle is off its answer counts by this share: nobody sees it, as one sees a joint that is open.
+const MUSCLES_COUNT: f64 = 0.1;
 
 /// A round that leaves more than this share open is slow.
 const SLOW: f64 = 0.5;
@@ -82,9 +85,10 @@ impl Constraints {
             }
             left -= 1;
             let within = |share: f64| open.0 <= share * self.link && open.1 <= share;
+            let closed = open.0 <= self.closed * self.link && open.1 <= CLOSED;
             let is_slow = size > SLOW * last && !patient;
             first = if first.is_infinite() { size } else { first };
-            let clear = within(self.closed) || size < CLEAR * first;
+            let clear = closed || size < CLEAR * first;
             if clear
                 && anew < MOST_ANEW
                 && !limited
@@ -96,7 +100,7 @@ impl Constraints {
                 continue;
             }
             // Or as near as numbers come: forces in long chains of hinges are sensitive without bounds.
-            if within(self.closed) || is_slow && within(GOOD) {
+            if closed || is_slow && within(GOOD) {
                 if changes < MOST_CHANGES && self.change_ranges(rig, changes < MOST_CHANGES / 3) {
                     changes += 1;
                     last = f64::INFINITY;
@@ -363,7 +367,7 @@ impl Constraints {
                 changed = true;
             }
         }
-        self.catch_past(rig, self.closed * self.link) || changed
+        self.catch_past(rig, CLOSED * self.link) || changed
     }
 
     /// Catches ranges that are past their end by more than `more` rad or units; whether there were any.
@@ -504,8 +508,9 @@ impl Constraints {
             }
             let translations = joint.kind.translations().min(count);
             let mut open = (0.0_f64, 0.0_f64);
+            let counts = if hold.muscle { MUSCLES_COUNT } else { 1.0 };
             for r in 0..count {
-                let e = errors[r].abs();
+                let e = errors[r].abs() * counts;
                 sum += e;
                 if r < translations { open.0 = open.0.max(e) } else { open.1 = open.1.max(e) }
             }

@@ -3,7 +3,7 @@
 // Rows and columns are the mathematics here; iterators would hide them.
 #![allow(clippy::needless_range_loop)]
 
-use super::{Constraints, Rate, Room, System};
+use super::{CLOSED, Constraints, Rate, Room, System};
 use crate::assemble::Mobility;
 use crate::joint::Measure;
 use crate::rig::Rig;
@@ -131,10 +131,10 @@ impl Constraints {
     /// is of places near by.
     fn close_again(&mut self, rig: &Rig, state: &mut State, springs: bool) {
         for closing in 0..CLOSINGS {
-            let caught = self.catch_past(rig, self.closed * self.link);
+            let caught = self.catch_past(rig, CLOSED * self.link);
             self.residuals(rig);
             let (opening, angle) = self.firmly_open(rig);
-            if opening <= self.closed * self.link && angle <= self.closed {
+            if opening <= self.closed * self.link && angle <= CLOSED {
                 return;
             }
             if closing > 0 || caught || !springs {

@@ -61,7 +61,7 @@ pub struct Constraints {
     any_soft: bool,
     any_range: bool,
     any_breaks: bool,
-    /// Shares of the mean link, and angles (rad), that are closed.
+    /// Shares of the mean link that are closed.
     closed: f64,
     /// Mean distance from a joint to the middle of its bodies, twice: what openings are measured by.
     link: f64,
@@ -157,7 +157,7 @@ impl Hold {
 
 /// Openings below this share of the mean link, and angles below this (rad), are closed...
 const CLOSED: f64 = 1e-7;
-/// ...and where muscles pull, which never pull that evenly.
+/// ...and openings of what muscles pull at, who never pull that evenly.
 const CLOSED_BY_MUSCLES: f64 = 5e-7;
 
 impl Constraints {
@@ -412,8 +412,7 @@ impl Constraints {
                 let [a, b] = &hold.start;
                 if hold.on && !hold.is_soft && hold.inside.least(a, b) <= 0.0 {
                     let error = Rows::between(joint, a, b, &Aim::default(), Measure::Products).error[0];
-                    hold.past =
-                        (error - self.closed * self.link).max(0.0) * libm::exp(-(to - from) / PUT_RIGHT_S);
+                    hold.past = (error - CLOSED * self.link).max(0.0) * libm::exp(-(to - from) / PUT_RIGHT_S);
                 }
             }
             if hold.aims {
