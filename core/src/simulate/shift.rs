@@ -139,7 +139,9 @@ impl Workspace {
         gather(0, &lane.pieces, noted);
         others.iter().enumerate().for_each(|(k, (_, l))| gather(1 + k, &l.pieces, [0; 3]));
         shift.pieces.sort_unstable_by_key(|(piece, ..)| piece.cluster);
-        (shift.strikes.clear(), shift.halved.clear(), shift.done.clear());
+        shift.strikes.clear();
+        shift.halved.clear();
+        shift.done.clear();
         for (Piece { cluster, noted }, which, before) in &shift.pieces {
             let (own, l) = match which.checked_sub(1) {
                 None => (&*state, &*lane),
