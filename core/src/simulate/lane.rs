@@ -13,7 +13,6 @@ use super::{SolidState, State, Touched};
 use crate::actuator::Kept;
 use crate::rig::{Drive, Rig};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Scratch of one thread.
 #[derive(Clone, Debug)]
@@ -106,20 +105,19 @@ pub fn copy(rig: &Rig, from: &State, to: &mut State, cluster: &Cluster<'_>, soli
 }
 
 impl Lane {
-    /// Takes clusters until none is left, from `order`, `next` being the first that nobody has; into a state of its own from
-    /// where they start, if that is somewhere else.
+    /// Steps clusters one after the other; in a state of its own, if they are to come `from` somewhere else.
     pub fn run(
         &mut self,
         rig: &Rig,
         state: &mut State,
         clusters: &Clusters,
-        (order, next, from): (&[u32], &AtomicUsize, Option<&State>),
+        (order, from): (&[u32], Option<&State>),
         dt: f64,
     ) {
         let start = state.time;
         let several = clusters.count() > 1;
         self.pieces.clear();
-        while let Some(&c) = order.get(next.fetch_add(1, Ordering::Relaxed)) {
+        for &c in order {
             let cluster = clusters.get(c as usize);
             if let Some(from) = from {
                 copy(rig, from, state, &cluster, true);

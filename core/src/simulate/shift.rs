@@ -1,8 +1,7 @@
 //! All clusters of a step, by as many lanes side by side as there are threads.
 //!
-//! Whoever is done with a cluster takes the next, those that take longest first. The first lane works on the state itself.
-//! Others have a state of their own, into which their clusters are copied and from which they come back; which lane takes
-//! which cluster has no effect on the result, and what they note is put into the order of the clusters.
+//! Each lane has clusters of about the same cost. The first works on the state itself. Others have a state of their own,
+//! into which their clusters are copied and from which they come back; what they note is put into the clusters' order.
 
 use super::cluster::Clusters;
 use super::lane::{Lane, Piece, copy};
@@ -10,8 +9,6 @@ use super::state::{Halved, MOST_HALVED};
 use super::{State, Strike, Touched, Workspace};
 use crate::rig::Rig;
 use rayon::prelude::*;
-use std::cmp::Reverse;
-use std::sync::atomic::AtomicUsize;
 
 /// Below this cost a step is over before another thread has begun.
 const WORTH: usize = 400;
@@ -59,7 +56,7 @@ impl Workspace {
         self.lane.done.clear();
         if self.clusters.count() <= 1 {
             let order = if self.clusters.count() == 1 { &[0_u32][..] } else { &[] };
-            self.lane.run(rig, state, &self.clusters, (order, &AtomicUsize::new(0), None), dt);
+            self.lane.run(rig, state, &self.clusters, (order, None), dt);
             return;
         }
         // Room to go back to, should clusters prove to be one.
@@ -104,12 +101,10 @@ impl Workspace {
     /// Steps the clusters that were taken up, in so many lanes.
     fn step_clusters(&mut self, rig: &Rig, state: &mut State, lanes: usize, dt: f64) {
         let Workspace { clusters, lane, others, start, shift, .. } = self;
-        let next = AtomicUsize::new(0);
         if lanes == 1 {
-            lane.run(rig, state, clusters, (&shift.order, &next, None), dt);
+            lane.run(rig, state, clusters, (&shift.order, None), dt);
             return;
         }
-        shift.order.sort_unstable_by_key(|c| (Reverse(clusters.cost(*c as usize)), *c));
         let others = &mut others[..lanes - 1];
         for (own, l) in others.iter_mut() {
             own.time = start.time;
@@ -120,11 +115,12 @@ impl Workspace {
         }
         let noted = [state.strikes.len(), state.halved.len(), lane.done.len()];
         let order = &shift.order;
+        let share = |k: usize| shared_out(clusters, order, k, lanes);
         rayon::join(
-            || lane.run(rig, state, clusters, (order, &next, None), dt),
+            || lane.run(rig, state, clusters, (share(0), None), dt),
             || {
-                others.par_iter_mut().for_each(|(own, l): &mut (State, Lane)| {
-                    l.run(rig, own, clusters, (order, &next, Some(start)), dt);
+                others.par_iter_mut().enumerate().for_each(|(k, (own, l)): (usize, &mut (State, Lane))| {
+                    l.run(rig, own, clusters, (share(k + 1), Some(start)), dt);
                 });
             },
         );
@@ -169,6 +165,24 @@ impl Workspace {
             }
         }
     }
+}
+
+/// The part of a lane: clusters one after the other, of about the same cost as those of others, so that lanes keep theirs from
+/// step to step.
+fn shared_out<'a>(clusters: &Clusters, order: &'a [u32], lane: usize, lanes: usize) -> &'a [u32] {
+    let cost = |c: &u32| clusters.cost(*c as usize);
+    let all: usize = order.iter().map(cost).sum();
+    let until = |k: usize| {
+        let mut spent = 0;
+        let goes_on = |c: &&u32| {
+            let goes_on = k == lanes || spent * lanes < all * k;
+            spent += cost(c);
+            goes_on
+        };
+        order.iter().take_while(goes_on).count()
+    };
+    let from = if lane == 0 { 0 } else { until(lane) };
+    &order[from..until(lane + 1).max(from)]
 }
 
 /// Keeps all before `first`, and has others follow.
