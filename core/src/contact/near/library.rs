@@ -9,7 +9,7 @@ use parry3d_f64::math::Pose;
 use parry3d_f64::query::{ContactManifold, DefaultQueryDispatcher, PersistentQueryDispatcher};
 use parry3d_f64::shape::{Shape, Triangle};
 
-/// Room for parry's answers. It keeps nothing that the next answer hangs on.
+/// Room for parry's answers. The next hangs on it in its last digits: parry begins to look along the normal that it found last.
 #[derive(Default)]
 pub struct Library {
     found: ContactManifold<(), ()>,
