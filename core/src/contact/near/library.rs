@@ -9,7 +9,7 @@ use parry3d_f64::math::Pose;
 use parry3d_f64::query::{ContactManifold, DefaultQueryDispatcher, PersistentQueryDispatcher};
 use parry3d_f64::shape::{Shape, Triangle};
 
-/// Room for parry's answers. The next hangs on it in its last digits: parry begins to look along the normal that it found last.
+/// Room for parry's answers. No answer hangs on the one before.
 #[derive(Default)]
 pub struct Library {
     found: ContactManifold<(), ()>,
@@ -111,8 +111,10 @@ impl Library {
     }
 
     fn convex(&mut self, a: &dyn Shape, b: &dyn Shape, between: &Pose, reach: f64) -> Option<Manifold> {
-        // Without its points, parry does not go on from the step before.
+        // Without its points, parry does not go on from the step before; and without its normal it does not begin along whatever
+        // was asked before, which would tell in the last digits.
         self.found.points.clear();
+        self.found.local_n1 = parry3d_f64::math::Vector::ZERO;
         let asked = DefaultQueryDispatcher.contact_manifold_convex_convex(
             between,
             a,
