@@ -123,13 +123,14 @@ impl Body {
         lithe: DMat3::ZERO,
     };
 
-    /// A simulated body that went from `before` to `free` in `h` seconds.
+    /// A simulated body that went from `before` to `free` in `h` seconds; whether it has joints, and whether these will tell
+    /// where it ends.
     pub fn solid(
         solid: &Solid,
         before: &SolidState,
         free: &SolidState,
         yields: &Yield,
-        jointed: bool,
+        (jointed, foretold): (bool, bool),
         h: f64,
     ) -> Body {
         let moves = solid.simulate.position() && !before.fixed();
@@ -146,7 +147,7 @@ impl Body {
         let light = if moves { 1.0 / solid.mass } else { 0.0 };
         let ending = Twist { velocity: free.velocity, spin: axes.scale(free.momentum, solid.per_inertia) };
         let mut to = free.placement();
-        if jointed && yields.coasts {
+        if jointed && yields.coasts && !foretold {
             // Its joints turn it, later.
             to.rotation = crate::rotation::exp(ending.spin * h) * before.orientation;
         }
@@ -158,7 +159,7 @@ impl Body {
                 spin: top::angular_velocity(before.orientation, before.momentum, solid.per_inertia),
             },
             free: ending,
-            spun: Body::chord(before.orientation, to.rotation),
+            spun: if foretold { 0.0 } else { Body::chord(before.orientation, to.rotation) },
             drift: ending,
             strays: false,
             rests: false,

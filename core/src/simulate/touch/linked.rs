@@ -198,8 +198,7 @@ impl Couple for &Coupling {
 
     #[inline(always)]
     fn looseness(self, g: &Group, _: &[Moved]) -> f64 {
-        let most = g.across[0].max(g.across[2]);
-        if most > 0.0 { 1.0 / most } else { 0.0 }
+        g.looseness()
     }
 
     #[inline(always)]

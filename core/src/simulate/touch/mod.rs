@@ -8,6 +8,7 @@ mod apart;
 mod body;
 mod contact;
 mod crowd;
+mod dense;
 mod detect;
 mod ease;
 mod lanes;
@@ -33,6 +34,7 @@ use apart::Apart;
 use body::Body;
 use contact::Contact;
 use crowd::Crowd;
+use dense::Dense;
 use ease::Ease;
 use glam::DVec3;
 use linked::Coupling;
@@ -127,6 +129,8 @@ pub struct Touch {
     ties: Vec<Tie>,
     /// How the bodies of an island answer whose linkages can tell.
     coupling: Coupling,
+    /// What impulses at their contacts do to each other.
+    dense: Dense,
     /// Which solids have joints.
     jointed: Vec<bool>,
     moved: Vec<Moved>,
@@ -226,6 +230,7 @@ impl Touch {
             joints: Vec::with_capacity(rig.joints.len()),
             ties: Vec::with_capacity(6 * rig.joints.len()),
             coupling: Coupling::with_room(bodies, linkages.most_answering()),
+            dense: if linkages.any_answers() { Dense::with_room(bodies) } else { Dense::default() },
             jointed,
             moved: Vec::with_capacity(bodies),
             courses: Vec::with_capacity(bodies),
@@ -317,8 +322,9 @@ pub fn touch(
     }
     for &i in cluster.solids {
         let i = i as usize;
-        t.bodies[i] =
-            Body::solid(&rig.solids[i], &lane.before[i], &state.solids[i], &lane.yields[i], t.jointed[i], h);
+        let (before, free) = (&lane.before[i], &state.solids[i]);
+        let foretold = lane.linkages.of(i).is_some_and(|k| lane.linkages.answers(k));
+        t.bodies[i] = Body::solid(&rig.solids[i], before, free, &lane.yields[i], (t.jointed[i], foretold), h);
     }
     for &k in cluster.linkages {
         if lane.linkages.answers(k) {

@@ -7,6 +7,7 @@
 
 use super::body::{Body, Twist};
 use super::contact::{Contact, Spot};
+use super::dense::Dense;
 use super::linked::Coupling;
 use glam::{DMat3, DVec3};
 
@@ -194,14 +195,30 @@ impl Group {
         let [n, t, s] = self.axes;
         for row in rows {
             let along = [(-n, -row.arms[0]), (n, row.arms[1])];
-            let normal = coupling.yields(self.bodies, moved, along, along) + row.give;
-            row.per_normal = if normal > 0.0 { 1.0 / normal } else { 0.0 };
+            let normal = coupling.yields(self.bodies, moved, along, along);
+            row.yield_by(normal);
         }
         let at = |d: DVec3| self.push_across(d, DVec3::ZERO);
         let yields = |p: DVec3, q: DVec3| coupling.yields(self.bodies, moved, at(p), at(q));
-        self.across = inverse(yields(t, t), yields(t, s), yields(s, s));
+        let across = [yields(t, t), yields(t, s), yields(s, s)];
         let about = self.push_across(DVec3::ZERO, n);
-        let about = coupling.yields(self.bodies, moved, about, about);
+        self.yield_by(across, coupling.yields(self.bodies, moved, about, about));
+    }
+
+    /// Whether friction holds it back from rolling.
+    pub fn rolls(&self) -> bool {
+        self.rolling > 0.0
+    }
+
+    /// How many directions its friction has: two across the normal, and the turn about it where it is broad.
+    #[inline(always)]
+    pub fn turns(&self) -> usize {
+        if self.breadth > 0.0 { 3 } else { 2 }
+    }
+
+    /// Knows what impulses across the normal do along and across each other, and what a turn about it does.
+    pub fn yield_by(&mut self, [tt, ts, ss]: [f64; 3], about: f64) {
+        self.across = inverse(tt, ts, ss);
         self.per_twist = if about > 0.0 && self.breadth > 0.0 { 1.0 / about } else { 0.0 };
         self.off_per_twist = self.breadth * about;
     }
@@ -244,30 +261,18 @@ impl Group {
         let mut off = 0.0_f64;
         let mut load = 0.0;
         for row in rows {
-            let more = share * row.along;
-            row.along = more + row.by;
-            row.impulse += more;
             let parting = n.dot(y.velocity - x.velocity) + row.arms[1].dot(y.spin) - row.arms[0].dot(x.spin);
-            let lacking = row.wanted - parting - row.give * row.impulse;
-            let impulse = (row.impulse + lacking * row.per_normal).max(0.0);
-            let by = impulse - row.impulse;
-            load += impulse;
-            row.by = by;
+            let (by, lacked) = row.press(parting, share);
+            load += row.impulse;
             *changed += by * by;
             if by != 0.0 {
-                row.impulse = impulse;
-                // Divisions are dear, and few need one.
-                off = off.max(if impulse > 0.0 { lacking.abs() } else { by.abs() / row.per_normal });
+                off = off.max(lacked);
                 couple.normal(self, row, moved, by, &mut x, &mut y);
                 pushes[1] = (pushes[1].0 + n * by, pushes[1].1 + row.arms[1] * by);
                 pushes[0].1 -= row.arms[0] * by;
             }
         }
-        let more = [share * self.along[0], share * self.along[1], share * self.along[2]];
-        self.along = [more[0] + self.by[0], more[1] + self.by[1], more[2] + self.by[2]];
-        self.by = [0.0; 3];
-        self.rub = [self.rub[0] + more[0], self.rub[1] + more[1]];
-        self.twist += more[2];
+        self.rub_on(share);
         if self.rolling > 0.0 {
             let more = self.roll_along * share;
             self.roll_along = more + self.roll_by;
@@ -277,33 +282,12 @@ impl Group {
         let load = load.min(self.most_load);
         if load > 0.0 || self.rub != [0.0; 2] || self.twist != 0.0 {
             let v = y.at(self.levers[1]) - x.at(self.levers[0]);
-            let (vt, vs) = (t.dot(v), s.dot(v));
-            let [tt, ts, ss] = self.across;
-            let mut p = self.rub[0] - (tt * vt + ts * vs);
-            let mut q = self.rub[1] - (ts * vt + ss * vs);
-            let square = p * p + q * q;
-            let most = self.grip * load;
-            if square > most * most {
-                let cut = self.slide * load / square.sqrt();
-                p *= cut;
-                q *= cut;
-            }
-            let (dp, dq) = (p - self.rub[0], q - self.rub[1]);
-            self.rub = [p, q];
-            (self.by[0], self.by[1]) = (dp, dq);
-            *changed += dp * dp + dq * dq;
+            let [dp, dq] = self.rub_against([t.dot(v), s.dot(v)], load, changed);
             let rub = t * dp + s * dq;
-            let mut about = 0.0;
+            let mut about = DVec3::ZERO;
             if self.per_twist > 0.0 {
-                let most = self.slide * load * self.breadth;
-                let twist = (self.twist - n.dot(y.spin - x.spin) * self.per_twist).max(-most).min(most);
-                about = twist - self.twist;
-                self.twist = twist;
-                self.by[2] = about;
-                *changed += about * about * self.per_breadth_squared;
-                off = off.max(about.abs() * self.off_per_twist);
+                about = n * self.twist_against(n.dot(y.spin - x.spin), load, changed, &mut off);
             }
-            let mut about = n * about;
             if self.rolling > 0.0 {
                 let spin = y.spin - x.spin;
                 let across = spin - n * n.dot(spin);
@@ -326,6 +310,115 @@ impl Group {
         (moved[a].now, moved[b].now) = (x, y);
         couple.spread(self, moved, pushes);
         off
+    }
+
+    /// The same among contacts whose rows are known without their bodies, its own from `first` on.
+    #[inline(always)]
+    pub fn visit_densely(
+        &mut self,
+        rows: &mut [Row],
+        dense: &mut Dense,
+        first: usize,
+        share: f64,
+        changed: &mut f64,
+    ) -> f64 {
+        let (mut off, mut load) = (0.0_f64, 0.0);
+        for (k, row) in rows.iter_mut().enumerate() {
+            let (by, lacked) = row.press(dense.rate(first + k), share);
+            load += row.impulse;
+            *changed += by * by;
+            off = off.max(lacked);
+            dense.add(first + k, by);
+        }
+        self.rub_on(share);
+        let (load, at) = (load.min(self.most_load), first + rows.len());
+        if load > 0.0 || self.rub != [0.0; 2] || self.twist != 0.0 {
+            let across = [dense.rate(at), dense.rate(at + 1)];
+            let rub = self.rub_against(across, load, changed);
+            if self.per_twist > 0.0 {
+                let twist = self.twist_against(dense.rate(at + 2), load, changed, &mut off);
+                dense.add(at + 2, twist);
+            }
+            dense.add_two(at, rub);
+            off = off.max((rub[0].abs() + rub[1].abs()) * self.looseness());
+        }
+        off
+    }
+
+    /// Friction goes on by `share` of what it changed by.
+    #[inline(always)]
+    fn rub_on(&mut self, share: f64) {
+        let more = [share * self.along[0], share * self.along[1], share * self.along[2]];
+        self.along = [more[0] + self.by[0], more[1] + self.by[1], more[2] + self.by[2]];
+        self.by = [0.0; 3];
+        self.rub = [self.rub[0] + more[0], self.rub[1] + more[1]];
+        self.twist += more[2];
+    }
+
+    /// Finds the friction that stops the velocities across the normal, as far as Coulomb allows; by how much it changes.
+    #[inline(always)]
+    fn rub_against(&mut self, [vt, vs]: [f64; 2], load: f64, changed: &mut f64) -> [f64; 2] {
+        let [tt, ts, ss] = self.across;
+        let mut p = self.rub[0] - (tt * vt + ts * vs);
+        let mut q = self.rub[1] - (ts * vt + ss * vs);
+        let square = p * p + q * q;
+        let most = self.grip * load;
+        if square > most * most {
+            let cut = self.slide * load / square.sqrt();
+            p *= cut;
+            q *= cut;
+        }
+        let (dp, dq) = (p - self.rub[0], q - self.rub[1]);
+        self.rub = [p, q];
+        (self.by[0], self.by[1]) = (dp, dq);
+        *changed += dp * dp + dq * dq;
+        [dp, dq]
+    }
+
+    /// The same for the spin about it.
+    #[inline(always)]
+    fn twist_against(&mut self, spin: f64, load: f64, changed: &mut f64, off: &mut f64) -> f64 {
+        let most = self.slide * load * self.breadth;
+        let twist = (self.twist - spin * self.per_twist).max(-most).min(most);
+        let about = twist - self.twist;
+        self.twist = twist;
+        self.by[2] = about;
+        *changed += about * about * self.per_breadth_squared;
+        *off = off.max(about.abs() * self.off_per_twist);
+        about
+    }
+
+    /// Velocity across per impulse, about.
+    #[inline(always)]
+    pub fn looseness(&self) -> f64 {
+        let most = self.across[0].max(self.across[2]);
+        if most > 0.0 { 1.0 / most } else { 0.0 }
+    }
+}
+
+impl Row {
+    /// Knows how fast the two part per impulse.
+    pub fn yield_by(&mut self, normal: f64) {
+        let all = normal + self.give;
+        self.per_normal = if all > 0.0 { 1.0 / all } else { 0.0 };
+    }
+
+    /// Goes on by `share`, then finds the impulse that brings the speed of parting to what is wanted: by how much it changes,
+    /// and by how much the speed was off.
+    #[inline(always)]
+    fn press(&mut self, parting: f64, share: f64) -> (f64, f64) {
+        let more = share * self.along;
+        self.along = more + self.by;
+        self.impulse += more;
+        let lacking = self.wanted - parting - self.give * self.impulse;
+        let impulse = (self.impulse + lacking * self.per_normal).max(0.0);
+        self.by = impulse - self.impulse;
+        if self.by == 0.0 {
+            return (0.0, 0.0);
+        }
+        self.impulse = impulse;
+        // Divisions are dear, and few need one.
+        (self.by, if impulse > 0.0 { lacking.abs() } else { self.by.abs() / self.per_normal })
     }
 }
 

@@ -1,6 +1,7 @@
 //! Impulses of all contacts, island by island, and where they bring the bodies.
 
 use super::body::Twist;
+use super::dense::Densely;
 use super::row::{Alone, Course, Gained, Group, Moved, hand_out, start};
 use super::sweeps::{Goal, OneByOne};
 use super::tie::{self, Tie};
@@ -220,19 +221,17 @@ impl Touch {
         if many {
             self.crowd.settle(&mut self.moved, goal(points, false));
         } else {
-            self.tie(&joints, world, linkages);
+            let densely = self.tie(&joints, world, linkages);
             let goal = goal(points + self.ties.len(), !self.coupling.is_empty());
-            self.courses.clear();
-            self.courses.resize(self.moved.len(), Course::default());
-            pulp::Arch::new().dispatch(OneByOne {
-                ties: &mut self.ties,
-                groups: &mut self.groups,
-                rows: &mut self.rows,
-                moved: &mut self.moved,
-                courses: &mut self.courses,
-                coupling: &self.coupling,
-                goal,
-            });
+            let Touch { ties, groups, rows, moved, courses, coupling, dense, .. } = self;
+            if densely {
+                pulp::Arch::new().dispatch(Densely { groups, rows, dense, goal });
+                start(groups, rows, moved, &*coupling);
+            } else {
+                courses.clear();
+                courses.resize(moved.len(), Course::default());
+                pulp::Arch::new().dispatch(OneByOne { ties, groups, rows, moved, courses, coupling, goal });
+            }
         }
         self.gained.clear();
         self.gained.resize(self.members.len(), Gained::default());
@@ -257,8 +256,9 @@ impl Touch {
         }
     }
 
-    /// Adds the joints of an island, and applies what contacts and joints start with.
-    fn tie(&mut self, joints: &Range<usize>, world: &World<'_>, linkages: &mut Linkages) {
+    /// Adds the joints of an island, and applies what contacts and joints start with; or takes contacts up densely, and says
+    /// so.
+    fn tie(&mut self, joints: &Range<usize>, world: &World<'_>, linkages: &mut Linkages) -> bool {
         self.ties.clear();
         for &(_, j) in &self.joints[joints.clone()] {
             for end in world.rig.joints[j as usize].ends {
@@ -276,6 +276,10 @@ impl Touch {
         self.coupling.make(&self.members, world.rig.solids.len() as u32, linkages);
         if self.coupling.is_empty() {
             start(&self.groups, &self.rows, &mut self.moved, Alone);
+        } else if self.ties.is_empty()
+            && self.dense.take(&mut self.groups, &mut self.rows, &self.moved, &self.coupling)
+        {
+            return true;
         } else {
             let mut at = 0;
             for group in &mut self.groups {
@@ -285,6 +289,7 @@ impl Touch {
             start(&self.groups, &self.rows, &mut self.moved, &self.coupling);
         }
         tie::start(&self.ties, &mut self.moved);
+        false
     }
 
     /// A body that is keyed until something touches it, which something does.
