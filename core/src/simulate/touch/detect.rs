@@ -310,7 +310,7 @@ impl Touch {
             {
                 continue;
             }
-            if self.misses(world, pair, at) {
+            if self.misses(world, pair, at, 0.0) {
                 overlooked = Some(self.simulated(pair.map(|c| self.carriers.body_of[c as usize])));
             }
         }
@@ -318,8 +318,9 @@ impl Touch {
         overlooked
     }
 
-    /// Whether a pair overlaps where it ended without a contact that knows; its contacts begin at `at`.
-    fn misses(&mut self, world: &World<'_>, pair: [u32; 2], at: usize) -> bool {
+    /// Whether a pair is nearer than `margin`, a share of the smaller thing, where it ended without a contact that knows; its
+    /// contacts begin at `at`.
+    fn misses(&mut self, world: &World<'_>, pair: [u32; 2], at: usize, margin: f64) -> bool {
         let missed = if self.contacts.len() > MANY { MISSED_BY_MANY } else { MISSED };
         let of = pair.map(|c| &world.rig.colliders.all[c as usize]);
         let bodies = pair.map(|c| &self.bodies[self.carriers.body_of[c as usize] as usize]);
@@ -327,7 +328,8 @@ impl Touch {
         let placed = [0, 1].map(|e| bodies[e].end.then(&of[e].place));
         self.found.clear();
         let first = (&of[0].geometry, &placed[0]);
-        near(first, (&of[1].geometry, &placed[1]), 0.0, &mut self.library, &mut self.found);
+        let margin = margin * size;
+        near(first, (&of[1].geometry, &placed[1]), margin, &mut self.library, &mut self.found);
         let deepest = |m: &Manifold, at: [&Placement; 2]| {
             m.points().iter().fold(f64::INFINITY, |d, p| d.min(m.meet(p, at[0], at[1]).gap))
         };
@@ -335,7 +337,7 @@ impl Touch {
         let known = self.contacts[at..].iter().take_while(|c| c.colliders == pair);
         let known = known
             .flat_map(|c| c.spots(&self.points).iter().map(|s| c.face.meet(&s.at, ends[0], ends[1]).gap));
-        let known = known.fold(0.0_f64, f64::min);
+        let known = known.fold(margin, f64::min);
         let before = self.extras.len();
         for m in &self.found {
             if deepest(m, [&placed[0], &placed[1]]) < known - missed * size {
@@ -345,20 +347,26 @@ impl Touch {
         self.extras.len() > before
     }
 
-    /// Whether bodies whose ways contacts have bent far may meet something else: of a crowd, whether they do.
+    /// Whether bodies whose ways contacts have bent far come near something that no contact knows, or so many of them might;
+    /// of a crowd, whether they run into it.
     pub(super) fn strays(&mut self, world: &World<'_>) -> bool {
         let strayed = self.active.iter().filter(|b| self.strayed(**b)).count();
-        if self.contacts.len() <= MANY || strayed > FEW {
-            return strayed > 0;
+        if strayed == 0 {
+            return false;
         }
+        let crowd = self.contacts.len() > MANY;
+        if strayed > FEW || !crowd && world.cluster.linkages.is_empty() {
+            return true;
+        }
+        let margin = if crowd { 0.0 } else { CLOSE };
         for k in 0..self.active.len() {
             let body = self.active[k];
-            if strayed == 0 || !self.strayed(body) {
+            if !self.strayed(body) {
                 continue;
             }
             for n in 0..self.carriers.of(body).len() {
                 let c = self.carriers.of(body)[n];
-                if !self.bound(world, c) || self.runs_into(world, c) {
+                if !self.bound(world, c) || self.runs_into(world, c, margin) {
                     return true;
                 }
             }
@@ -366,8 +374,9 @@ impl Touch {
         false
     }
 
-    /// Whether a collider that has strayed overlaps another where it ended without a contact that knows.
-    fn runs_into(&mut self, world: &World<'_>, c: u32) -> bool {
+    /// Whether a collider that has strayed is nearer to another than `margin`, a share of the smaller thing, where it ended,
+    /// without a contact that knows.
+    fn runs_into(&mut self, world: &World<'_>, c: u32, margin: f64) -> bool {
         for k in 0..self.near.len() {
             let pair = [c.min(self.near[k]), c.max(self.near[k])];
             let near = self.bounds[pair[0] as usize].meets(&self.bounds[pair[1] as usize]);
@@ -375,7 +384,7 @@ impl Touch {
             if near && self.carriers.may_touch(world.rig, pair[0], pair[1]) {
                 let known = world.rig.colliders.inside(pair[0] as usize, pair[1] as usize).is_some();
                 let at = self.contacts.partition_point(|c| c.colliders < pair);
-                if !known && firm() && self.misses(world, pair, at) {
+                if !known && firm() && self.misses(world, pair, at, margin) {
                     self.extras.sort_unstable_by_key(|e| e.0);
                     return true;
                 }
