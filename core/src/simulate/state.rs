@@ -46,9 +46,16 @@ pub struct State {
     pub whole: Option<Box<State>>,
 }
 
-/// After so many steps that needed no more halving, one less is tried: at first, and at most.
+/// After so many steps that needed no more halving, one less is tried: at first, and at most. What fails again soon, within
+/// so many, is left alone for twice as long.
 const PATIENCE: usize = 3;
 const MOST_PATIENCE: usize = 12;
+const SOON: usize = 2 * MOST_PATIENCE;
+
+/// The same of joints that could not be closed: a step shows at once whether they can, and a try that fails costs half of
+/// what one that succeeds saves.
+const PATIENCE_WITH_JOINTS: usize = 1;
+const SOON_WITH_JOINTS: usize = 2;
 
 /// How often steps are halved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,6 +68,8 @@ pub struct Pace {
     pub patience: usize,
     /// It was for a bounce.
     pub bounced: bool,
+    /// It was for something that contacts do, and not only for joints.
+    pub touched: bool,
     /// Even the shortest step did not do. Halving is not tried again for that until it does.
     pub fights: Option<Fight>,
 }
@@ -97,6 +106,7 @@ impl Pace {
             },
             patience: a.patience.max(b.patience),
             bounced: a.bounced || b.bounced,
+            touched: a.touched || b.touched,
             fights: a.fights.or(b.fights),
         })
     }
@@ -104,10 +114,14 @@ impl Pace {
     /// A step needed one more halving. What fails again soon after it was let go is left alone for longer, and so is what
     /// bounces: it will again.
     pub fn shorten(&mut self, from: usize) {
-        self.patience = match self.clean < 2 * MOST_PATIENCE {
+        let (first, soon) = match std::mem::take(&mut self.touched) {
+            true => (PATIENCE, SOON),
+            false => (PATIENCE_WITH_JOINTS, SOON_WITH_JOINTS),
+        };
+        self.patience = match self.clean < soon {
             _ if std::mem::take(&mut self.bounced) => MOST_PATIENCE,
-            true => (2 * self.patience).clamp(PATIENCE, MOST_PATIENCE),
-            false => PATIENCE,
+            true => (2 * self.patience).clamp(first, MOST_PATIENCE),
+            false => first,
         };
         (self.halvings, self.clean) = (from + 1, 0);
     }

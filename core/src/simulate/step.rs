@@ -106,6 +106,7 @@ fn halve(
     lane.go_back(rig, state, cluster);
     state.strikes.truncate(strikes);
     pace.bounced |= matches!(cause, Cause::Bounces(_));
+    pace.touched |= !matches!(cause, Cause::Joints(_));
     if state.halved.len() < MOST_HALVED {
         state.halved.push(Halved { time: state.time, length: dt, cause });
     }
@@ -241,6 +242,7 @@ fn step_solid(rig: &Rig, state: &mut State, lane: &mut Lane, i: usize, times: Ti
     }
 
     // targets move first
+    let (jointed, posed) = (lane.linkages.holds(i), lane.linkages.poses(i));
     let mut position_pull = None;
     let mut rotation_pull = None;
     if let Some(t) = solid.position_target {
@@ -250,27 +252,26 @@ fn step_solid(rig: &Rig, state: &mut State, lane: &mut Lane, i: usize, times: Ti
         let jumped = rig.paths[tracker.path].jumps_between(old.on_path.span, state.targets[t].on_path.span);
         prefer_speed(tracker, &state.targets[t], &mut drive);
         position_pull = Some(pull_position(tracker, &old, &state.targets[t], &before, &drive, times, jumped));
-        if solid.rotation_target == solid.position_target {
+        if solid.rotation_target == solid.position_target && !posed {
             rotation_pull =
                 Some(pull_rotation(tracker, &old, &state.targets[t], &before, solid, &drive, times, jumped));
         }
     }
-    if let (Some(t), None) = (solid.rotation_target, rotation_pull) {
+    if let Some(t) = solid.rotation_target.filter(|_| solid.rotation_target != solid.position_target) {
         let tracker = &rig.trackers[t];
         let old = state.targets[t];
         advance(rig, tracker, &mut state.targets[t], &drive, lane.limits[t], &before, frame, times);
         let jumped = rig.paths[tracker.path].jumps_between(old.on_path.span, state.targets[t].on_path.span);
-        rotation_pull =
-            Some(pull_rotation(tracker, &old, &state.targets[t], &before, solid, &drive, times, jumped));
+        // What turns it against its parent is a row between the two.
+        if !posed {
+            rotation_pull =
+                Some(pull_rotation(tracker, &old, &state.targets[t], &before, solid, &drive, times, jumped));
+        }
     }
 
     // then the body
-    let (jointed, posed) = (lane.linkages.holds(i), lane.linkages.poses(i));
     let muscle = lane.balance.knows(i);
     let answers = jointed || lane.touch.is_some();
-    if posed {
-        rotation_pull = None; // a row between the body and its parent
-    }
     let after = &mut state.solids[i];
     let mut yields = Yield::free(times.h);
     if times.h > 0.0 && !before.held {

@@ -123,7 +123,7 @@ const GOLDEN: [&str; 6] = [
     "ball cf2c0abecf272543",
     "stack eb4e3968cf440383",
     "heap 7460cbbdb4d78114",
-    "chain 5a3b9a08dc245459",
+    "chain 7a0c55e05ba441e8",
     "squash 30bd07fb2b410136",
     "crowd 5e2a51b8c59e574c",
 ];

@@ -33,6 +33,10 @@ const SLOW: f64 = 0.5;
 /// Slow rounds until the step is given up.
 const MOST_SLOW: usize = 5;
 
+/// Rounds that leave more open than the one before. Of a long step, bodies that turn far by the first are far off by the
+/// second, and on their way from there.
+const MOST_GROWN: usize = 3;
+
 /// A body that turned by this much (Cayley vector) less or more than guessed has other levers and another inertia.
 const MISJUDGED: f64 = 0.05;
 
@@ -66,12 +70,17 @@ impl Constraints {
         self.place_ends(); // where the movers guess
         self.hold_levers(rig);
         let mut pulls = self.start_over(h);
-        let (mut last, mut slow, mut changes) = (f64::INFINITY, 0, 0);
+        let (mut last, mut slow, mut grown, mut changes) = (f64::INFINITY, 0, 0, 0);
         let (mut first, mut anew, mut left) = (f64::INFINITY, 0, rig.solver.rounds);
         // One sweep of pairs leaves most open, and that is no sign of a step too long.
         let limited = rig.solver.limited;
         let patient = limited && (rig.solver.tier != Tier::Direct || rig.solver.budget.is_none());
         let trend = rig.solver.tier != Tier::Pairwise;
+        if pulls {
+            self.residuals(rig);
+            self.foresee();
+            self.advance(false);
+        }
         loop {
             self.follow(pulls);
             pulls = true;
@@ -97,6 +106,8 @@ impl Constraints {
                 anew += 1;
                 (first, last, left) = (f64::INFINITY, f64::INFINITY, rig.solver.rounds);
                 self.hold_levers(rig);
+                self.foresee();
+                self.advance(false);
                 continue;
             }
             // Or as near as numbers come: forces in long chains of hinges are sensitive without bounds.
@@ -114,8 +125,14 @@ impl Constraints {
             }
             if is_slow {
                 slow += 1;
-                if slow > MOST_SLOW || size > last {
+                let grew = size > last;
+                if slow > MOST_SLOW || grew && (limited || grown == MOST_GROWN) {
                     return false;
+                }
+                if grew {
+                    // What led here says nothing of where to go on.
+                    grown += 1;
+                    (first, last) = (f64::INFINITY, f64::INFINITY);
                 }
             }
             self.advance(trend && last.is_finite());
@@ -189,6 +206,23 @@ impl Constraints {
         // The next round makes these anew.
         std::mem::swap(wanted, &mut self.room.wanted);
         std::mem::swap(change, &mut self.room.change);
+    }
+
+    /// Rows have been taken anew where bodies are, and along them the same multipliers would bring them elsewhere, small ones
+    /// far away: has `wanted`, which is of where they are, be of there, in proportion.
+    #[inline(always)]
+    fn foresee(&mut self) {
+        self.begin_forces();
+        self.system.structure.spread(&self.room.rows, &self.room.multipliers, &mut self.room.forces);
+        for (mover, push) in self.room.movers.iter().zip(&mut self.room.forces) {
+            *push = mover.leaves_for(push.0, push.1);
+        }
+        for (j, rows) in self.room.rows.iter().enumerate() {
+            let moving = self.system.structure.ends[j]
+                .map(|end| end.map_or((DVec3::ZERO, DVec3::ZERO), |i| self.room.forces[i]));
+            let rates = rows.rates(&moving);
+            (0..rows.count).for_each(|r| self.room.wanted[j][r] -= rates[r]);
+        }
     }
 
     /// Moves the bodies by the multipliers there are, if there are any.
@@ -268,7 +302,7 @@ impl Constraints {
             }
         }
         for (i, mover) in self.room.movers.iter_mut().enumerate() {
-            mover.hold(&self.room.slopes[i], self.steep);
+            mover.hold(self.steep.then(|| &self.room.slopes[i]), STEEP);
             self.room.mobility[i] = mover.mobility();
         }
         self.system.harden();

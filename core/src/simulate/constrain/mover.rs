@@ -153,9 +153,10 @@ impl Mover {
         }
     }
 
-    /// Holds lever and inertia of where it is now; `slope` is that of the torque as it turns, counted if `steep`.
+    /// Holds lever and inertia of where it is now; `slope` is that of the torque as it turns, counted if it is more than
+    /// a share `steep` of the inertia.
     #[inline(always)]
-    pub fn hold(&mut self, slope: &DMat3, steep: bool) {
+    pub fn hold(&mut self, slope: Option<&DMat3>, steep: f64) {
         let y = self.yields.turn.0;
         if self.per_moments == DVec3::ZERO || y == 0.0 {
             self.base = self.turn;
@@ -167,7 +168,8 @@ impl Mover {
         let free = if self.yields.coasts { per_inertia * self.momentum * self.h } else { self.turn };
         self.base = free;
         self.mobility.turn = per_inertia * y;
-        if steep {
+        let largest = |m: &DMat3| m.x_axis.abs().max(m.y_axis.abs()).max(m.z_axis.abs()).max_element();
+        if let Some(slope) = slope.filter(|slope| largest(slope) * self.swiftness() > steep) {
             let even = (*slope + slope.transpose()) * 0.5;
             let inertia = axes.matrix(self.moments) * (1.0 / y);
             let stiff = inertia + even;
@@ -184,6 +186,15 @@ impl Mover {
     pub fn follow(&mut self, force: DVec3, torque: DVec3) {
         self.turned = self.base + self.mobility.turn * torque;
         self.place(force);
+    }
+
+    /// How far it is from where it is to where `force` and `torque` would have it, and by which rotation vector, to first order.
+    #[inline(always)]
+    pub fn leaves_for(&self, force: DVec3, torque: DVec3) -> (DVec3, DVec3) {
+        let by = self.base + self.mobility.turn * torque - self.turned;
+        // Of Cayley vectors.
+        let turn = (by + self.turned.cross(by) * 0.5) / (1.0 + 0.25 * self.turned.length_squared());
+        (self.position + self.shift + force * self.mobility.shift - self.end_position, turn)
     }
 
     #[inline(always)]
