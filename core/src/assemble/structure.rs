@@ -148,6 +148,12 @@ impl Structure {
     #[inline(always)]
     pub fn spread(&self, rows: &[Rows], multipliers: &[[f64; MOST]], forces: &mut [(DVec3, DVec3)]) {
         for (j, rows) in rows.iter().enumerate() {
+            if let (true, [Some(a), Some(b)]) = (rows.turns, self.ends[j]) {
+                let torque = rows.twist(&multipliers[j]);
+                forces[a].1 -= torque;
+                forces[b].1 += torque;
+                continue;
+            }
             for (e, body) in self.ends[j].iter().enumerate() {
                 let Some(body) = *body else { continue };
                 rows.push(e, &multipliers[j], &mut forces[body]);

@@ -174,6 +174,9 @@ impl Tree {
                 nodes.push(Node { body, parent: Some(parent), joints: (0, 0) });
             }
         }
+        // Limb by limb: then most answers are products as they are, see `couple_all`.
+        let mut nodes = limb_by_limb(&nodes);
+        nodes.iter().enumerate().for_each(|(n, node)| node_of[node.body] = n as u32);
         for n in 0..nodes.len() {
             let first = joints.len();
             let over = nodes[n].parent.map(|p| nodes[p].body);
@@ -227,7 +230,19 @@ impl Tree {
 
     /// Solves for the forces along the rows that bring about what is wanted.
     pub fn solve(&mut self, wanted: &[[f64; MOST]], forces: &mut [[f64; MOST]]) {
-        Arch::new().dispatch(Solving(self, wanted, forces));
+        Arch::new().dispatch(Solving(self, wanted, forces, |_| None));
+    }
+
+    /// Solves for those that let nothing open when bodies are pushed: by a force and a torque each.
+    pub fn respond(&mut self, pushes: &[(DVec3, DVec3)], none: &[[f64; MOST]], forces: &mut [[f64; MOST]]) {
+        Arch::new().dispatch(Solving(self, none, forces, |body| Some(pushes[body])));
+    }
+
+    /// How a body moves by what was solved last, if it is of the tree.
+    #[inline(always)]
+    pub fn moved(&self, body: usize) -> Option<(DVec3, DVec3)> {
+        let m = &self.room.links.get(self.node_of[body] as usize)?.moved;
+        Some((DVec3::new(m[0], m[1], m[2]), DVec3::new(m[3], m[4], m[5])))
     }
 
     /// What pushes on each of `bodies` do to each: into `out`, by the one pushed and the one moved.
@@ -273,11 +288,21 @@ impl Tree {
     }
 
     #[inline(always)]
-    fn solve_rows(&mut self, wanted: &[[f64; MOST]], forces: &mut [[f64; MOST]]) {
+    fn solve_rows(
+        &mut self,
+        wanted: &[[f64; MOST]],
+        forces: &mut [[f64; MOST]],
+        push: impl Fn(usize) -> Option<(DVec3, DVec3)>,
+    ) {
         for &(j, _) in &self.joints {
             forces[j as usize] = [0.0; MOST];
         }
-        self.room.links.iter_mut().for_each(|l| l.pushed = [0.0; 6]);
+        for (link, node) in self.room.links.iter_mut().zip(&self.nodes) {
+            link.pushed = match push(node.body) {
+                Some((force, torque)) => six(Row { linear: force, angular: torque }),
+                None => [0.0; 6],
+            };
+        }
         for (n, node) in self.nodes.iter().enumerate().rev() {
             let (above, below) = self.room.links.split_at_mut(n);
             let (link, pushed) = (&mut below[0], node.parent.map(|p| &mut above[p].pushed));
@@ -323,14 +348,27 @@ impl Tree {
         for i in 0..self.reached.len() {
             let n = self.reached[i] as usize;
             let link = &self.room.links[n];
-            let (mut passes, mut alone) = ([[0.0; 6]; 6], link.yields);
-            match link.on_ball {
-                true => (passes, alone) = self.room.balls[n].pass(),
-                false => by_count!(link.count, M => link.pass::<M>(&mut passes, &mut alone)),
-            }
             let (before, own) = self.room.answers.split_at_mut(index(i, 0));
+            let parent = self.nodes[n].parent.map(|p| self.place[p] as usize);
+            if let (true, Some(p)) = (link.on_ball, parent) {
+                let ball = &self.room.balls[n];
+                for j in 0..i {
+                    own[j] = match j <= p {
+                        true => ball.carry(&before[index(p, j)]),
+                        false => ball.carry(&transposed(&before[index(j, p)])),
+                    };
+                }
+                own[i] = ball.alone();
+                let through = ball.carry(&transposed(&own[p]));
+                for r in 0..6 {
+                    (0..6).for_each(|c| own[i][r][c] += through[r][c]);
+                }
+                continue;
+            }
+            let (mut passes, mut alone) = ([[0.0; 6]; 6], link.yields);
+            by_count!(link.count, M => link.pass::<M>(&mut passes, &mut alone));
             own[i] = alone;
-            let Some(p) = self.nodes[n].parent.map(|p| self.place[p] as usize) else {
+            let Some(p) = parent else {
                 own[..i].fill([[0.0; 6]; 6]); // of another tree
                 continue;
             };
@@ -358,6 +396,19 @@ impl Tree {
             }
         }
     }
+}
+
+/// The same tree with all that hangs on a node right after it.
+fn limb_by_limb(nodes: &[Node]) -> Vec<Node> {
+    let mut order = Vec::with_capacity(nodes.len());
+    let mut place = vec![0; nodes.len()];
+    let mut next: Vec<usize> = (0..nodes.len()).rev().filter(|n| nodes[*n].parent.is_none()).collect();
+    while let Some(n) = next.pop() {
+        place[n] = order.len();
+        order.push(Node { parent: nodes[n].parent.map(|p| place[p]), ..nodes[n].clone() });
+        next.extend((0..nodes.len()).rev().filter(|m| nodes[*m].parent == Some(n)));
+    }
+    order
 }
 
 impl Link {
@@ -601,14 +652,14 @@ impl WithSimd for Preparing<'_> {
     }
 }
 
-struct Solving<'a>(&'a mut Tree, &'a [[f64; MOST]], &'a mut [[f64; MOST]]);
+struct Solving<'a, F>(&'a mut Tree, &'a [[f64; MOST]], &'a mut [[f64; MOST]], F);
 
-impl WithSimd for Solving<'_> {
+impl<F: Fn(usize) -> Option<(DVec3, DVec3)>> WithSimd for Solving<'_, F> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        self.0.solve_rows(self.1, self.2);
+        self.0.solve_rows(self.1, self.2, self.3);
     }
 }
 

@@ -62,6 +62,9 @@ pub struct Rows {
     pub point: bool,
     /// From either body to that point, the first negated: what those three are, without being written out.
     pub levers: [DVec3; 2],
+    /// All turn the two against each other and nothing else: what they are on the first is the negative of what they are on
+    /// the second.
+    pub turns: bool,
     /// How far each is from closed: scene units or radians.
     pub error: [f64; 6],
     /// Derivatives by the first and the second body, but for the three of a point: [`Self::row`] has all.
@@ -76,6 +79,7 @@ impl Default for Rows {
         Rows {
             count: 0,
             point: false,
+            turns: false,
             levers: [DVec3::ZERO; 2],
             error: [0.0; 6],
             on: [[Row::default(); 6]; 2],
@@ -140,6 +144,7 @@ impl Rows {
                 let vector = pose(a, b, aim);
                 let slopes = DMat3::from_quat(b) * inverse_left_jacobian(vector);
                 (0..3).for_each(|k| rows.rotation(vector[k], slopes.col(k)));
+                rows.turns = true;
             }
         }
     }
@@ -147,13 +152,13 @@ impl Rows {
     /// No rows any more.
     #[inline(always)]
     pub fn clear(&mut self) {
-        (self.count, self.point) = (0, false);
+        (self.count, self.point, self.turns) = (0, false, false);
     }
 
     /// A point on a point that is `apart` from it, in place of the rows there are.
     #[inline(always)]
     pub fn hold_point(&mut self, a: DVec3, b: DVec3, apart: DVec3) {
-        (self.count, self.point) = (3, true);
+        (self.count, self.point, self.turns) = (3, true, false);
         (self.error[0], self.error[1], self.error[2]) = (apart.x, apart.y, apart.z);
         self.levers = [-(a + apart), b];
     }
@@ -181,6 +186,11 @@ impl Rows {
     #[inline(always)]
     pub fn rates(&self, [a, b]: &[(DVec3, DVec3); 2]) -> [f64; 6] {
         let (mut rates, mut first) = ([0.0; 6], 0);
+        if self.turns {
+            let spin = b.1 - a.1;
+            (0..self.count).for_each(|r| rates[r] = self.on[1][r].angular.dot(spin));
+            return rates;
+        }
         if self.point {
             // Points move as their bodies do.
             let point = (a.0 * SIGNS[0] + a.1.cross(self.levers[0])) + (b.0 + b.1.cross(self.levers[1]));
@@ -208,10 +218,20 @@ impl Rows {
             }
             return;
         }
+        if self.turns {
+            *torque += self.twist(multipliers) * SIGNS[e];
+            return;
+        }
         for r in 0..self.count {
             *force += self.on[e][r].linear * multipliers[r];
             *torque += self.on[e][r].angular * multipliers[r];
         }
+    }
+
+    /// The torque of the multipliers on the second body, of rows that only turn.
+    #[inline(always)]
+    pub fn twist(&self, multipliers: &[f64; 6]) -> DVec3 {
+        (0..self.count).fold(DVec3::ZERO, |sum, r| sum + self.on[1][r].angular * multipliers[r])
     }
 
     /// The errors alone, as [`Self::between`] has them with products, and how many there are.

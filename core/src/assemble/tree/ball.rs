@@ -76,7 +76,8 @@ impl Ball {
             }
             for r in (0..own.count).filter(|r| gives[*r] != f64::INFINITY) {
                 let (a, b) = (&own.on[e][r], &own.on[1 - e][r]);
-                let turns = a.linear == DVec3::ZERO && b.linear == DVec3::ZERO && a.angular == -b.angular;
+                let turns = own.turns
+                    || a.linear == DVec3::ZERO && b.linear == DVec3::ZERO && a.angular == -b.angular;
                 let n = self.springs.count;
                 if !turns || n == 3 || gives[r] <= STIFF * a.angular.dot(*turn * a.angular) {
                     return false;
@@ -191,27 +192,38 @@ impl Ball {
         }
     }
 
-    /// How it moves with its parent, and what a push on it does if the parent does not move.
+    /// How it moves when its parent moves like each of these columns: X v_p + S u, with u = -(H D^-1)^T X v_p.
     #[inline(always)]
-    pub fn pass(&self) -> (Square, Square) {
+    pub fn carry(&self, parent: &Square) -> Square {
         let (r, d) = (self.lever, self.between);
-        let rows: [Six; 3] = self.follows.map(|f| {
-            let (linear, angular) = halves(&f);
-            six(linear, angular + d.cross(linear))
-        });
-        // Of the turns u = -rows V_p: r x u, and u.
-        let [x, y, z] = &rows;
-        let mut passes = [[0.0; 6]; 6];
-        for k in 0..3 {
-            for i in 0..6 {
-                passes[3 + k][i] = -rows[k][i];
+        let mut moved = [
+            sum(&parent[0], &parent[4], d.z, &parent[5], -d.y),
+            sum(&parent[1], &parent[3], -d.z, &parent[5], d.x),
+            sum(&parent[2], &parent[3], d.y, &parent[4], -d.x),
+            parent[3],
+            parent[4],
+            parent[5],
+        ];
+        let mut turns = [[0.0; 6]; 3];
+        for (turns, follows) in turns.iter_mut().zip(&self.follows) {
+            for k in 0..6 {
+                (0..6).for_each(|c| turns[c] -= follows[k] * moved[k][c]);
             }
-            passes[3 + k][3 + k] += 1.0;
         }
-        passes[0] = sum(&[1.0, 0.0, 0.0, 0.0, d.z, -d.y], y, r.z, z, -r.y);
-        passes[1] = sum(&[0.0, 1.0, 0.0, -d.z, 0.0, d.x], x, -r.z, z, r.x);
-        passes[2] = sum(&[0.0, 0.0, 1.0, d.y, -d.x, 0.0], x, r.y, y, -r.x);
-        // S D^-1 S^T; D is symmetric.
+        let [x, y, z] = &turns;
+        moved[0] = sum(&moved[0], z, r.y, y, -r.z);
+        moved[1] = sum(&moved[1], x, r.z, z, -r.x);
+        moved[2] = sum(&moved[2], y, r.x, x, -r.y);
+        for k in 0..3 {
+            (0..6).for_each(|c| moved[3 + k][c] += turns[k][c]);
+        }
+        moved
+    }
+
+    /// What a push on it does if the parent does not move: S D^-1 S^T; D is symmetric.
+    #[inline(always)]
+    pub fn alone(&self) -> Square {
+        let r = self.lever;
         let swung = [r.cross(self.per.x_axis), r.cross(self.per.y_axis), r.cross(self.per.z_axis)];
         let mut alone = [[0.0; 6]; 6];
         for k in 0..3 {
@@ -219,7 +231,7 @@ impl Ball {
             alone[k] = six(r.cross(row), row);
             alone[3 + k] = six(swung[k], self.per.col(k));
         }
-        (passes, alone)
+        alone
     }
 }
 

@@ -17,7 +17,7 @@
 #![allow(clippy::needless_range_loop)]
 
 use super::closing::FAR_INSIDE;
-use super::{CLOSED, Constraints};
+use super::{CLOSED, Constraints, Room};
 use crate::assemble::{Mobility, Square};
 use crate::dynamics::top;
 use crate::joint::{End, Kind, Measure, Rows};
@@ -204,10 +204,17 @@ impl Constraints {
         }
         self.system.prepare(&self.room.rows, &self.room.mobility);
         self.system.solve(&self.room.wanted, &mut self.room.change, || true);
-        self.room.forces.fill((DVec3::ZERO, DVec3::ZERO));
-        self.system.structure.spread(&self.room.rows, &self.room.change, &mut self.room.forces);
-        for (i, rate) in self.room.answer.rates.iter_mut().enumerate() {
-            yield_to(rate, &self.room.mobility[i], self.room.forces[i]);
+        if let Some(tree) = self.system.tree() {
+            for (i, rate) in self.room.answer.rates.iter_mut().enumerate() {
+                let Some((velocity, spin)) = tree.moved(i) else { continue };
+                *rate = (rate.0 + velocity, rate.1 + spin);
+            }
+        } else {
+            self.room.forces.fill((DVec3::ZERO, DVec3::ZERO));
+            self.system.structure.spread(&self.room.rows, &self.room.change, &mut self.room.forces);
+            for (i, rate) in self.room.answer.rates.iter_mut().enumerate() {
+                yield_to(rate, &self.room.mobility[i], self.room.forces[i]);
+            }
         }
         self.room.answer.after.copy_from_slice(&self.room.answer.rates);
         self.room.answer.held.copy_from_slice(&self.room.change);
@@ -306,6 +313,16 @@ impl Constraints {
 
     /// Finds by how much pushes on bodies move all of them, with the rows and the matrix there are: into `after`.
     pub(super) fn respond(&mut self, push: impl Fn(usize) -> Rate) {
+        if let Some(tree) = self.system.tree() {
+            let Room { forces, wanted, change, answer, .. } = &mut self.room;
+            forces.iter_mut().enumerate().for_each(|(i, force)| *force = push(i));
+            wanted.fill([0.0; MOST]);
+            tree.respond(forces, wanted, change);
+            for (i, moved) in answer.after.iter_mut().enumerate() {
+                *moved = tree.moved(i).unwrap_or_default();
+            }
+            return;
+        }
         for (i, moved) in self.room.answer.after.iter_mut().enumerate() {
             *moved = (DVec3::ZERO, DVec3::ZERO);
             yield_to(moved, &self.room.mobility[i], push(i));

@@ -493,7 +493,7 @@ pub fn aim(rig: &Rig, joint: &Joint, state: &State, time: f64, end: bool) -> Aim
         let (now, before) = (state.targets[t].on_path, state.targets[t].before);
         let moves = rig.trackers[t].timing == Timing::Timed && !path.jumps_between(before.span, now.span);
         let on = if end || !moves { now } else { before };
-        aim.target = path.at(on.span, on.parameter).rotation;
+        aim.target = path.rotation_at(on.span, on.parameter);
     }
     aim
 }

@@ -122,6 +122,12 @@ impl System {
         }
     }
 
+    /// The tree, if that is what was prepared.
+    #[inline(always)]
+    pub fn tree(&mut self) -> Option<&mut Tree> {
+        self.tree.as_mut().filter(|_| self.by_tree)
+    }
+
     /// What pushes on each of `bodies` do to each: into `out`, by the one pushed and the one moved.
     pub fn couple(&mut self, rows: &[Rows], mobility: &[Mobility], bodies: &[u32], out: &mut [Square]) {
         if let Some(tree) = self.tree.as_mut().filter(|_| self.by_tree) {
