@@ -71,6 +71,8 @@ pub struct Tree {
     /// Which nodes lie between the root and some bodies, in order.
     reached: Vec<u32>,
     place: Vec<u32>,
+    /// Which nodes are these bodies.
+    asked: Vec<bool>,
     room: Room,
 }
 
@@ -88,6 +90,8 @@ struct Node {
     body: usize,
     parent: Option<usize>,
     joints: (usize, usize),
+    /// All that hangs on it comes before this one.
+    until: usize,
 }
 
 /// A body and what ties it to its parent, in numbers.
@@ -161,7 +165,7 @@ impl Tree {
             }
             let first = nodes.len();
             node_of[root] = first as u32;
-            nodes.push(Node { body: root, parent: None, joints: (0, 0) });
+            nodes.push(Node { body: root, parent: None, joints: (0, 0), until: 0 });
             // Whom most joints tie comes first: a single one may be a hand that lets go again.
             while let Some((_, parent, body)) = (first..nodes.len())
                 .flat_map(|n| at[nodes[n].body].iter().map(move |(j, e)| (n, ends[*j][1 - e])))
@@ -171,7 +175,7 @@ impl Tree {
                 .max_by_key(|(count, n, body)| (*count, std::cmp::Reverse((*n, *body))))
             {
                 node_of[body] = nodes.len() as u32;
-                nodes.push(Node { body, parent: Some(parent), joints: (0, 0) });
+                nodes.push(Node { body, parent: Some(parent), joints: (0, 0), until: 0 });
             }
         }
         // Limb by limb: then most answers are products as they are, see `couple_all`.
@@ -197,6 +201,7 @@ impl Tree {
         Some(Tree {
             reached: Vec::with_capacity(count),
             place: vec![u32::MAX; count],
+            asked: vec![false; count],
             room: Room {
                 links: vec![Link::default(); count],
                 balls: vec![Ball::default(); count],
@@ -253,7 +258,7 @@ impl Tree {
     #[inline(always)]
     fn take(&mut self, rows: &[Rows], mobility: &[Mobility], gives: &[[f64; MOST]]) -> bool {
         self.room.links.iter_mut().for_each(|l| l.holds = [[0.0; 6]; 6]);
-        for (n, &Node { body, parent, joints }) in self.nodes.iter().enumerate().rev() {
+        for (n, &Node { body, parent, joints, .. }) in self.nodes.iter().enumerate().rev() {
             let (above, below) = self.room.links.split_at_mut(n);
             let link = &mut below[0];
             let Mobility { shift, turn } = &mobility[body];
@@ -330,7 +335,9 @@ impl Tree {
     #[inline(always)]
     fn couple_all(&mut self, bodies: &[u32], out: &mut [Square]) {
         self.place.fill(u32::MAX);
+        self.asked.fill(false);
         for &b in bodies {
+            self.asked[self.node_of[b as usize] as usize] = true;
             let mut at = Some(self.node_of[b as usize] as usize);
             while let Some(n) = at.filter(|n| self.place[*n] == u32::MAX) {
                 self.place[n] = 0;
@@ -349,10 +356,15 @@ impl Tree {
             let n = self.reached[i] as usize;
             let link = &self.room.links[n];
             let (before, own) = self.room.answers.split_at_mut(index(i, 0));
+            // Of the others, only those that were asked for, and those it hangs on, lead to an answer.
+            let counts = |j: usize| {
+                let m = self.reached[j] as usize;
+                self.asked[m] || n < self.nodes[m].until
+            };
             let parent = self.nodes[n].parent.map(|p| self.place[p] as usize);
             if let (true, Some(p)) = (link.on_ball, parent) {
                 let ball = &self.room.balls[n];
-                for j in 0..i {
+                for j in (0..i).filter(|j| counts(*j)) {
                     own[j] = match j <= p {
                         true => ball.carry(&before[index(p, j)]),
                         false => ball.carry(&transposed(&before[index(j, p)])),
@@ -372,7 +384,7 @@ impl Tree {
                 own[..i].fill([[0.0; 6]; 6]); // of another tree
                 continue;
             };
-            for j in 0..i {
+            for j in (0..i).filter(|j| counts(*j)) {
                 own[j] = match j <= p {
                     true => product(&passes, &before[index(p, j)]),
                     false => product(&passes, &transposed(&before[index(j, p)])),
@@ -407,6 +419,12 @@ fn limb_by_limb(nodes: &[Node]) -> Vec<Node> {
         place[n] = order.len();
         order.push(Node { parent: nodes[n].parent.map(|p| place[p]), ..nodes[n].clone() });
         next.extend((0..nodes.len()).rev().filter(|m| nodes[*m].parent == Some(n)));
+    }
+    for n in (0..order.len()).rev() {
+        order[n].until = order[n].until.max(n + 1);
+        if let Some(p) = order[n].parent {
+            order[p].until = order[p].until.max(order[n].until);
+        }
     }
     order
 }

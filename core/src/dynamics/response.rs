@@ -78,7 +78,10 @@ impl Response {
         if k == [0.0; N] && c == [0.0; N] {
             return [Response::free(dt); N];
         }
-        let mut share = (0..N).map(|i| (k[i].sqrt() + c[i]) * dt).fold(0.0, f64::max);
+        let mut share = 0.0_f64;
+        for i in 0..N {
+            share = share.max((k[i].sqrt() + c[i]) * dt);
+        }
         let mut doublings = 0;
         while share > SERIES_REACH && doublings < MOST_DOUBLINGS {
             share *= 0.5;

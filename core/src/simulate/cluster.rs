@@ -53,6 +53,8 @@ pub struct Clusters {
     nearby: Vec<(u32, u32)>,
     /// Those whose guesses overlap, and the solids that are in no cluster of one.
     near: Vec<(u32, u32)>,
+    /// The same when all was sorted last, and whether that was into one: what has not changed is sorted.
+    sorted: (Vec<(u32, u32)>, Option<bool>),
     taken: Vec<bool>,
     sweep: Sweep,
     /// Cluster of each solid, and in the round before.
@@ -164,6 +166,7 @@ impl Clusters {
             roomy: Vec::with_capacity(colliders),
             nearby: Vec::with_capacity(4 * colliders),
             near: Vec::with_capacity(4 * colliders),
+            sorted: (Vec::with_capacity(4 * colliders), None),
             taken: Vec::with_capacity(solids),
             sweep: Sweep::with_capacity(colliders),
             of: numbers(),
@@ -331,15 +334,33 @@ impl Clusters {
 
     /// Sorts everything into clusters.
     fn part(&mut self, rig: &Rig, state: &State, one: bool) {
+        let guesses = &self.guesses;
+        let meets = |(a, b): &(u32, u32)| guesses[*a as usize].meets(&guesses[*b as usize]);
+        self.near.clear();
+        self.near.extend(self.nearby.iter().filter(|p| one || meets(p)));
+        if self.sorted.1 != Some(one) || self.sorted.0 != self.near {
+            self.sort(rig, one);
+            self.sorted.0.clone_from(&self.near);
+            self.sorted.1 = Some(one);
+        }
+        let (count, solids) = (self.count(), rig.solids.len() as u32);
+        if count > 1 {
+            let Clusters { carriers, of, .. } = self;
+            let body = |c: u32| carriers.as_ref().map_or(0, |k| k.body_of[c as usize]);
+            let dynamic = |a: u32, b: u32| if a < solids { a } else { b };
+            let first = |t: &Touched| dynamic(body(t.colliders[0]), body(t.colliders[1]));
+            self.touched.sort(state.touched.iter().copied(), count, |t| of[first(t) as usize]);
+        }
+    }
+
+    /// The same, but for what touched.
+    fn sort(&mut self, rig: &Rig, one: bool) {
         let solids = rig.solids.len();
         self.islands.begin_as(&self.fixed);
         self.number.clear();
         self.number.resize(solids, LOOSE);
-        let Clusters { carriers, islands, number, guesses, .. } = self;
-        let meets = |(a, b): &(u32, u32)| guesses[*a as usize].meets(&guesses[*b as usize]);
+        let Clusters { carriers, islands, number, .. } = self;
         let body = |c: u32| carriers.as_ref().map_or(0, |k| k.body_of[c as usize]);
-        self.near.clear();
-        self.near.extend(self.nearby.iter().filter(|p| one || meets(p)));
         self.taken.clone_from(&self.bound);
         for (a, b) in self.near.iter().map(|(a, b)| (body(*a) as usize, body(*b) as usize)) {
             match (a < solids, b < solids) {
@@ -382,11 +403,6 @@ impl Clusters {
         self.joints.sort(joints, count, |j| of[solid_of(*j).unwrap_or(0)]);
         let firsts = &self.linkage_firsts;
         self.linkages.sort(0..firsts.len() as u32, count, |k| of[firsts[*k as usize] as usize]);
-        if count > 1 {
-            self.touched.sort(state.touched.iter().copied(), count, |t| {
-                of[dynamic((body(t.colliders[0]), body(t.colliders[1]))) as usize]
-            });
-        }
     }
 }
 

@@ -123,7 +123,7 @@ const GOLDEN: [&str; 6] = [
     "ball cf2c0abecf272543",
     "stack eb4e3968cf440383",
     "heap 7460cbbdb4d78114",
-    "chain 7a0c55e05ba441e8",
+    "chain af67d6d6492274c7",
     "squash 30bd07fb2b410136",
-    "crowd 5e2a51b8c59e574c",
+    "crowd 46a86081c585eb3d",
 ];

@@ -174,12 +174,18 @@ impl Constraints {
         }
         for (j, joint) in rig.joints.iter().enumerate() {
             let (rows, hold) = (&self.room.rows[j], &self.holds[j]);
-            let moving = joint.ends.map(|end| match end {
-                End::World => (DVec3::ZERO, DVec3::ZERO),
-                End::Keys(p) => rig.paths[p].velocity(to),
-                End::Hand(h) => rig.hands[h].velocity(to),
-                End::Solid(i) => self.room.answer.rates[i],
-            });
+            // No closures where all is compiled for vectors: they would not be.
+            let mut moving = [(DVec3::ZERO, DVec3::ZERO); 2];
+            for e in 0..2 {
+                moving[e] = match self.system.structure.ends[j][e] {
+                    Some(i) => self.room.answer.rates[i],
+                    None => match joint.ends[e] {
+                        End::Keys(p) => rig.paths[p].velocity(to),
+                        End::Hand(h) => rig.hands[h].velocity(to),
+                        _ => continue,
+                    },
+                };
+            }
             let rates = rows.rates(&moving);
             for r in 0..rows.count {
                 let mut wanted = -rates[r];

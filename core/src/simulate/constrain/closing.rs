@@ -143,18 +143,23 @@ impl Constraints {
     /// Begins with the forces that joints were expected to need where contacts asked for them: free bodies end far from each
     /// other in a long step, and what is found there says little. Else forgets those of the step before, but for springs that
     /// pull their utmost. Whether there are any.
+    #[inline(always)]
     fn start_over(&mut self, h: f64) -> bool {
         let known = self.room.answer.is_known;
         if !self.any_soft && !known {
             self.room.multipliers.fill([0.0; MOST]);
             return false;
         }
+        let per_h = 1.0 / h;
         for (j, multipliers) in self.room.multipliers.iter_mut().enumerate() {
             let soft = self.holds[j].is_soft;
             let (expected, count) = (known && self.holds[j].active, self.room.rows[j].count);
-            for r in (0..MOST).filter(|r| !(soft && *r < count && self.room.softs[j][*r].is_spent())) {
-                multipliers[r] = if expected { self.room.answer.impulse(j, r) / h } else { 0.0 };
+            for r in 0..count {
+                if !(soft && self.room.softs[j][r].is_spent()) {
+                    multipliers[r] = if expected { self.room.answer.impulse(j, r) * per_h } else { 0.0 };
+                }
             }
+            multipliers[count..].fill(0.0);
         }
         true
     }
@@ -218,10 +223,16 @@ impl Constraints {
             *push = mover.leaves_for(push.0, push.1);
         }
         for (j, rows) in self.room.rows.iter().enumerate() {
-            let moving = self.system.structure.ends[j]
-                .map(|end| end.map_or((DVec3::ZERO, DVec3::ZERO), |i| self.room.forces[i]));
+            let mut moving = [(DVec3::ZERO, DVec3::ZERO); 2];
+            for e in 0..2 {
+                if let Some(i) = self.system.structure.ends[j][e] {
+                    moving[e] = self.room.forces[i];
+                }
+            }
             let rates = rows.rates(&moving);
-            (0..rows.count).for_each(|r| self.room.wanted[j][r] -= rates[r]);
+            for r in 0..rows.count {
+                self.room.wanted[j][r] -= rates[r];
+            }
         }
     }
 

@@ -158,7 +158,7 @@ impl Hold {
 /// Openings below this share of the mean link, and angles below this (rad), are closed...
 const CLOSED: f64 = 1e-7;
 /// ...and openings of what muscles pull at, who never pull that evenly.
-const CLOSED_BY_MUSCLES: f64 = 5e-7;
+const CLOSED_BY_MUSCLES: f64 = 8e-7;
 
 impl Constraints {
     /// Room for a rig's joints.

@@ -94,11 +94,13 @@ impl Constraints {
             let (rows, hold) = (&self.room.rows[j], &self.holds[j]);
             let mut moving = [(DVec3::ZERO, DVec3::ZERO); 2];
             for e in 0..2 {
-                moving[e] = match joint.ends[e] {
-                    End::World => (DVec3::ZERO, DVec3::ZERO),
-                    End::Keys(p) => rig.paths[p].velocity(to),
-                    End::Hand(h) => rig.hands[h].velocity(to),
-                    End::Solid(i) => self.room.forces[i],
+                moving[e] = match self.system.structure.ends[j][e] {
+                    Some(i) => self.room.forces[i],
+                    None => match joint.ends[e] {
+                        End::Keys(p) => rig.paths[p].velocity(to),
+                        End::Hand(h) => rig.hands[h].velocity(to),
+                        _ => continue,
+                    },
                 };
             }
             let rates = rows.rates(&moving);

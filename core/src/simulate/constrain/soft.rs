@@ -258,10 +258,13 @@ impl Constraints {
                 }
             };
             // And of either end: where it goes without joints.
-            let moving = ends.map(|end| {
-                let body = end?;
-                Some((&self.room.mobility[body], self.room.forces[body], self.room.movers[body].free()))
-            });
+            let mut moving = [None; 2];
+            for e in 0..2 {
+                if let Some(body) = ends[e] {
+                    let free = self.room.movers[body].free();
+                    moving[e] = Some((&self.room.mobility[body], self.room.forces[body], free));
+                }
+            }
             let translations = joint.kind.translations();
             let mut felt = [Felt::default(); MOST];
             // Of a muscle, which turns the one against the other: by how much they turn, how fast, and how they yield.

@@ -237,8 +237,9 @@ impl Body {
 
     /// How far a point at a distance of one from its centre is turned: the chord.
     pub fn chord(from: DQuat, to: DQuat) -> f64 {
-        let q = to * from.conjugate();
-        2.0 * DVec3::new(q.x, q.y, q.z).length().min(1.0)
+        // The two as points are 2 sin(a / 4) apart, on the short way round.
+        let square = (to - from).length_squared().min((to + from).length_squared());
+        2.0 * (square * (1.0 - 0.25 * square)).max(0.0).sqrt()
     }
 
     /// It rests, and nothing else moves it.

@@ -86,13 +86,14 @@ impl Dense {
         if self.answers.capacity() < moved.len() {
             return false;
         }
-        self.fill(moved, coupling);
+        pulp::Arch::new().dispatch(Filling(self, moved, coupling));
         self.hand_out(groups, rows);
         self.begin(groups, rows, moved);
         true
     }
 
     /// Makes the matrix: a column is what one impulse does along all rows.
+    #[inline(always)]
     fn fill(&mut self, moved: &[Moved], coupling: &Coupling) {
         let count = self.lines.len();
         self.height = count.next_multiple_of(WIDTH);
@@ -102,11 +103,13 @@ impl Dense {
         self.answers.extend_from_slice(moved);
         for j in 0..count {
             let Line { bodies, along } = self.lines[j];
-            self.answers.iter_mut().for_each(|m| m.now = Twist::default());
+            for m in &mut self.answers {
+                m.now = Twist::default();
+            }
             let (mut x, mut y) = (Twist::default(), Twist::default());
             coupling.push_two(bodies, &self.answers, along, [&mut x, &mut y]);
-            let [a, b] = bodies.map(|i| i as usize);
-            (self.answers[a].now, self.answers[b].now) = (x, y);
+            self.answers[bodies[0] as usize].now = x;
+            self.answers[bodies[1] as usize].now = y;
             coupling.push_others(bodies, &mut self.answers, along);
             for i in j..count {
                 let rate = self.lines[i].rate(&self.answers);
@@ -189,9 +192,21 @@ impl Dense {
 impl Line {
     #[inline(always)]
     fn rate(&self, moved: &[Moved]) -> f64 {
-        let [x, y] = self.bodies.map(|b| &moved[b as usize].now);
+        let (x, y) = (&moved[self.bodies[0] as usize].now, &moved[self.bodies[1] as usize].now);
         let [(f, g), (p, q)] = &self.along;
         (f.dot(x.velocity) + g.dot(x.spin)) + (p.dot(y.velocity) + q.dot(y.spin))
+    }
+}
+
+/// Makes the matrix, compiled for the vectors that the processor has.
+struct Filling<'a>(&'a mut Dense, &'a [Moved], &'a Coupling);
+
+impl pulp::WithSimd for Filling<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _: S) {
+        self.0.fill(self.1, self.2);
     }
 }
 

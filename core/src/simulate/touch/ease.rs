@@ -21,7 +21,7 @@ use crate::simulate::state::Cause;
 use glam::DVec3;
 
 /// Overlaps up to this share of the smaller thing stay: moving linkages for less would shiver.
-const ALLOWED: f64 = 1e-4;
+const ALLOWED: f64 = 2e-4;
 
 /// What is pushed out is left this share deep, so that it still touches.
 const LEFT: f64 = 1e-5;

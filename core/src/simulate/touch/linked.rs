@@ -1,5 +1,8 @@
 //! Bodies with joints among contacts: what pushes one of a linkage moves others.
 
+// Rows and columns are the mathematics here; iterators would hide them.
+#![allow(clippy::needless_range_loop)]
+
 use super::body::Twist;
 use super::row::{Couple, Group, Moved, Row};
 use crate::assemble::Square;
@@ -35,6 +38,7 @@ struct Link {
 /// A force and a torque, or a velocity and a spin.
 type Six = [f64; 6];
 
+#[inline(always)]
 fn six(force: DVec3, torque: DVec3) -> Six {
     [force.x, force.y, force.z, torque.x, torque.y, torque.z]
 }
@@ -43,9 +47,9 @@ fn six(force: DVec3, torque: DVec3) -> Six {
 #[inline(always)]
 fn answer(block: &Square, push: &Six, moved: &mut Twist) {
     let mut sum = [0.0; 6];
-    for (column, by) in block.iter().zip(push) {
-        for (sum, column) in sum.iter_mut().zip(column) {
-            *sum += column * by;
+    for k in 0..6 {
+        for i in 0..6 {
+            sum[i] += block[k][i] * push[k];
         }
     }
     moved.velocity += DVec3::new(sum[0], sum[1], sum[2]);
@@ -128,33 +132,35 @@ impl Coupling {
         pushes: [(DVec3, DVec3); 2],
         twists: [&mut Twist; 2],
     ) {
-        let [a, b] = bodies.map(|i| self.link(i));
+        let (a, b) = (self.link(bodies[0]), self.link(bodies[1]));
         let [x, y] = twists;
-        for (own, number, push, to) in
-            [(a, bodies[0], pushes[0], &mut *x), (b, bodies[1], pushes[1], &mut *y)]
-        {
-            if own.count > 0 {
-                answer(self.block(own, own.at), &six(push.0, push.1), to);
-            } else {
-                let m = &moved[number as usize];
-                to.velocity += push.0 * m.per_mass;
-                to.spin += m.per_inertia * push.1;
-            }
-        }
+        self.push_one(a, &moved[bodies[0] as usize], pushes[0], x);
+        self.push_one(b, &moved[bodies[1] as usize], pushes[1], y);
         if a.count > 0 && b.count > 0 && a.base == b.base {
             answer(self.block(a, b.at), &six(pushes[0].0, pushes[0].1), y);
             answer(self.block(b, a.at), &six(pushes[1].0, pushes[1].1), x);
         }
     }
 
+    /// What a push on a body does to it.
+    #[inline(always)]
+    fn push_one(&self, own: Link, alone: &Moved, push: (DVec3, DVec3), to: &mut Twist) {
+        if own.count > 0 {
+            answer(self.block(own, own.at), &six(push.0, push.1), to);
+        } else {
+            to.velocity += push.0 * alone.per_mass;
+            to.spin += alone.per_inertia * push.1;
+        }
+    }
+
     /// What pushes on two bodies do to the others.
     #[inline(always)]
     pub fn push_others(&self, bodies: [u32; 2], moved: &mut [Moved], pushes: [(DVec3, DVec3); 2]) {
-        for (own, push) in bodies.map(|i| self.link(i)).into_iter().zip(pushes) {
-            let push = six(push.0, push.1);
+        for e in 0..2 {
+            let (own, push) = (self.link(bodies[e]), six(pushes[e].0, pushes[e].1));
             let others = &self.members[own.first as usize..(own.first + own.count) as usize];
             for (at, &other) in others.iter().enumerate() {
-                if !bodies.contains(&other) {
+                if other != bodies[0] && other != bodies[1] {
                     answer(self.block(own, at as u32), &push, &mut moved[other as usize].now);
                 }
             }
