@@ -455,3 +455,31 @@ impl State {
         self.solids.iter().position(|s| s.quarantined)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// After one step of joints that close again a whole one is tried; what fails at once is left alone for longer; contacts
+    /// that failed take three.
+    #[test]
+    fn joints_that_close_again_are_tried_sooner_than_contacts() {
+        let cleans = |pace: &mut Pace| {
+            (1..).find(|_| {
+                pace.lengthen(1);
+                pace.halvings == 0
+            })
+        };
+        let mut pace = Pace::default();
+        pace.shorten(0);
+        assert_eq!(cleans(&mut pace), Some(1));
+        pace.shorten(0);
+        assert_eq!(cleans(&mut pace), Some(2));
+        let mut pace = Pace { touched: true, ..Pace::default() };
+        pace.shorten(0);
+        assert_eq!(cleans(&mut pace), Some(3));
+        let mut pace = Pace { touched: true, bounced: true, ..Pace::default() };
+        pace.shorten(0);
+        assert_eq!(cleans(&mut pace), Some(MOST_PATIENCE));
+    }
+}

@@ -144,3 +144,41 @@ impl Library {
         (!made.points().is_empty()).then_some(made)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use parry3d_f64::math::{Rotation, Vector};
+    use parry3d_f64::shape::{ConvexPolyhedron, Cuboid};
+
+    /// Threads ask in any order, and every one of them is to have the same digits.
+    #[test]
+    fn no_answer_hangs_on_the_one_before() {
+        let points: Vec<Vector> = (0..24)
+            .map(|i| {
+                let (a, b) = (f64::from(i) * 2.4, f64::from(i) / 23.0 * 2.0 - 1.0);
+                let ring = (1.0 - b * b).sqrt() * 0.3;
+                Vector::new(ring * libm::cos(a), 0.2 * b, ring * libm::sin(a))
+            })
+            .collect();
+        let hull = ConvexPolyhedron::from_convex_hull(&points).expect("points all around");
+        let block = Cuboid::new(Vector::new(0.5, 0.1, 0.4));
+        let poses: Vec<Pose> = (0..40)
+            .map(|i| {
+                let turn = Vector::new(0.13, 0.7, -0.31) * f64::from(i);
+                Pose::from_parts(
+                    Vector::new(0.01 * f64::from(i % 7), 0.27, 0.0),
+                    Rotation::from_scaled_axis(turn),
+                )
+            })
+            .collect();
+        let ask =
+            |library: &mut Library, k: usize| format!("{:?}", library.convex(&block, &hull, &poses[k], 0.05));
+        let mut often = Library::default();
+        let alone: Vec<String> = (0..poses.len()).map(|k| ask(&mut Library::default(), k)).collect();
+        assert!(alone.iter().filter(|a| a.contains("Some")).count() > poses.len() / 2);
+        for k in (0..poses.len()).chain((0..poses.len()).rev()) {
+            assert_eq!(ask(&mut often, k), alone[k], "{k}");
+        }
+    }
+}

@@ -280,3 +280,35 @@ impl Contact {
         &mut all[self.range()]
     }
 }
+
+#[cfg(test)]
+impl Contact {
+    /// Something on a floor, its middle at a lever from the body.
+    pub fn on_floor(lever: DVec3, breadth: f64) -> Contact {
+        Contact {
+            colliders: [0; 2],
+            bodies: [0; 2],
+            face: Face::default(),
+            first: 0,
+            count: 0,
+            axes: across(DVec3::NEG_Y),
+            levers: [lever, DVec3::ZERO],
+            breadth,
+            friction: (0.6, 0.5),
+            size: 1.0,
+            softness: 0.0,
+            rolling: 0.0,
+            rub: DVec3::new(0.1, 0.0, -0.05),
+            twist: 0.0,
+            roll: DVec3::ZERO,
+        }
+    }
+}
+
+#[cfg(test)]
+impl Spot {
+    /// A point of it, which bore a little before.
+    pub fn on_floor(lever: DVec3) -> Spot {
+        Spot { levers: [lever, DVec3::ZERO], impulse: 0.2, ..Spot::default() }
+    }
+}

@@ -261,3 +261,96 @@ impl Swept for Densely<'_> {
         super::row::freeze_friction(self.groups);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::contact::{Contact, Spot};
+    use super::super::row::{Course, start};
+    use super::super::sweeps::OneByOne;
+    use super::*;
+    use glam::DMat3;
+    use proptest::prelude::*;
+
+    const BODIES: usize = 3;
+
+    fn vector(size: f64) -> impl Strategy<Value = DVec3> {
+        (-1.0..1.0, -1.0..1.0, -1.0..1.0).prop_map(move |(x, y, z)| DVec3::new(x, y, z) * size)
+    }
+
+    /// How three limbs that hang together answer: any matrix times itself, and a little mass each.
+    fn coupling(numbers: &[f64]) -> Coupling {
+        let n = 6 * BODIES;
+        let at = |r: usize, c: usize| {
+            let product: f64 = (0..n).map(|k| numbers[r * n + k] * numbers[c * n + k]).sum();
+            product * 0.1 + if r == c { 0.5 } else { 0.0 }
+        };
+        let block =
+            |i: usize, j: usize| std::array::from_fn(|r| std::array::from_fn(|c| at(6 * i + r, 6 * j + c)));
+        let blocks = (0..BODIES * BODIES).map(|k| block(k / BODIES, k % BODIES)).collect();
+        Coupling::of_one(blocks, BODIES as u32)
+    }
+
+    proptest! {
+        /// Limbs on a floor, the last body: the sweeps over their bodies and those over the matrix find the same impulses.
+        #[test]
+        fn sweeps_without_bodies_find_what_sweeps_with_them_do(
+            numbers in prop::collection::vec(-1.0..1.0_f64, 36 * BODIES * BODIES),
+            levers in prop::collection::vec(vector(0.3), 8),
+            speeds in prop::collection::vec(vector(1.0), 2 * BODIES),
+            breadth in prop::sample::select(vec![0.0, 0.1]),
+        ) {
+            let coupling = coupling(&numbers);
+            let mut moved: Vec<Moved> = (0..BODIES)
+                .map(|i| Moved {
+                    now: Twist { velocity: speeds[2 * i] - DVec3::Y, spin: speeds[2 * i + 1] },
+                    per_mass: 1.0,
+                    per_inertia: DMat3::IDENTITY,
+                })
+                .collect();
+            moved.push(Moved { now: Twist::default(), per_mass: 0.0, per_inertia: DMat3::ZERO });
+            let (mut groups, mut rows) = (Vec::new(), Vec::new());
+            for k in 0..4 {
+                let contact = Contact::on_floor(levers[2 * k], breadth);
+                let spots = [Spot::on_floor(levers[2 * k]), Spot::on_floor(levers[2 * k + 1])];
+                let bodies = [(k % BODIES) as u32, BODIES as u32];
+                groups.push(Group::new(bodies, &contact, &spots[..1 + k % 2], &moved, &mut rows));
+            }
+            let goal = Goal { settled: 1e-12, moves: false, linked: true, most: 60 };
+
+            let (mut other_groups, mut other_rows, mut other) = (groups.clone(), rows.clone(), moved.clone());
+            let mut at = 0;
+            for g in &mut other_groups {
+                g.link(&mut other_rows[at..at + g.rows], &other, &coupling);
+                at += g.rows;
+            }
+            start(&other_groups, &other_rows, &mut other, &coupling);
+            let mut courses = vec![Course::default(); other.len()];
+            pulp::Arch::new().dispatch(OneByOne {
+                ties: &mut [],
+                groups: &mut other_groups,
+                rows: &mut other_rows,
+                moved: &mut other,
+                courses: &mut courses,
+                coupling: &coupling,
+                goal,
+            });
+
+            let mut dense = Dense::with_room(BODIES + 1);
+            prop_assert!(dense.take(&mut groups, &mut rows, &moved, &coupling));
+            pulp::Arch::new().dispatch(Densely {
+                groups: &mut groups,
+                rows: &mut rows,
+                dense: &mut dense,
+                goal,
+            });
+            let most = other_rows.iter().fold(1e-3_f64, |m, r| m.max(r.impulse));
+            for (a, b) in rows.iter().zip(&other_rows) {
+                prop_assert!((a.impulse - b.impulse).abs() < 1e-8 * most, "{} {}", a.impulse, b.impulse);
+            }
+            for (a, b) in groups.iter().zip(&other_groups) {
+                prop_assert!((a.rub_in_world() - b.rub_in_world()).length() < 1e-8 * most);
+                prop_assert!((a.twist - b.twist).abs() < 1e-8 * most);
+            }
+        }
+    }
+}

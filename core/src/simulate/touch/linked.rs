@@ -223,3 +223,17 @@ impl Couple for &Coupling {
         self.push_others(g.bodies, moved, pushes);
     }
 }
+
+#[cfg(test)]
+impl Coupling {
+    /// Of bodies of one linkage, which are all of an island but the last, and how they answer.
+    pub fn of_one(blocks: Vec<Square>, count: u32) -> Coupling {
+        let link = |at: u32| Link { first: 0, count, at, base: 0 };
+        Coupling {
+            links: (0..count).map(link).chain([Link::default()]).collect(),
+            members: (0..count).collect(),
+            blocks,
+            ..Coupling::default()
+        }
+    }
+}
