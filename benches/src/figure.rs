@@ -43,7 +43,7 @@ pub const RATES: [usize; 4] = [240, 120, 60, 30];
 /// So many a single figure takes as well: with as many, others come nearest to keeping it out of the floor as Sinew does.
 pub const FINE: usize = 1920;
 /// And so few, where only Sinew still holds it.
-pub const COARSE: [usize; 3] = [20, 15, 10];
+pub const COARSE: [usize; 7] = [24, 20, 16, 15, 14, 12, 10];
 
 /// Standing figures.
 #[derive(Clone, Debug)]
