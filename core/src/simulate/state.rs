@@ -237,6 +237,10 @@ pub struct TargetState {
     pub on_path: Target,
     /// Where it was a step ago.
     pub before: Target,
+    /// How its path is turned there, and was a step ago: what muscles aim at.
+    pub aim: DQuat,
+    /// See there.
+    pub aimed: DQuat,
     /// Where that is in the world.
     pub point: Placement,
 }
@@ -390,9 +394,10 @@ impl State {
             let path = &rig.paths[tracker.path];
             let on_path = Target { parameter: self.time, span: path.seek(0, self.time) };
             let point = path.at(on_path.span, self.time);
+            let aim = point.rotation;
             let frame = self.frame(rig, rig.solids[tracker.solid].frame, self.time);
             let point = frame.map_or(point, |f| f.then(&point));
-            self.targets.push(TargetState { on_path, before: on_path, point });
+            self.targets.push(TargetState { on_path, before: on_path, aim, aimed: aim, point });
         }
     }
 

@@ -232,7 +232,8 @@ fn step_solid(rig: &Rig, state: &mut State, lane: &mut Lane, i: usize, times: Ti
         return;
     }
     for t in [solid.position_target, solid.rotation_target].into_iter().flatten() {
-        state.targets[t].before = state.targets[t].on_path;
+        let target = &mut state.targets[t];
+        (target.before, target.aimed) = (target.on_path, target.aim);
     }
     let frame = state.frame(rig, solid.frame, times.to);
     let mut drive = lane.drives[i];
@@ -371,7 +372,7 @@ fn advance(
         let point = path.at(span, wanted);
         if tracker.within(drive.reach, &body, &point) {
             *on = crate::guide::Target { parameter: wanted, span };
-            target.point = frame.map_or(point, |f| f.then(&point));
+            (target.point, target.aim) = (frame.map_or(point, |f| f.then(&point)), point.rotation);
             return;
         }
         tracker.reach_forward(path, drive.reach, &body, on, wanted);
@@ -379,7 +380,7 @@ fn advance(
         tracker.reach_forward(path, drive.reach, &body, on, limit.min(path.end()).max(on.parameter));
     }
     let point = path.at(on.span, on.parameter);
-    target.point = frame.map_or(point, |f| f.then(&point));
+    (target.point, target.aim) = (frame.map_or(point, |f| f.then(&point)), point.rotation);
 }
 
 /// With preferred speeds the pull is scaled so that the steady speed `k d / c` is the wanted one.

@@ -19,7 +19,7 @@
 use super::closing::FAR_INSIDE;
 use super::{CLOSED, Constraints, Room};
 use crate::assemble::{Mobility, Square};
-use crate::dynamics::top;
+use crate::dynamics::top::Axes;
 use crate::joint::{End, Kind, Measure, Rows};
 use crate::rig::{Drive, Rig};
 use crate::simulate::State;
@@ -138,8 +138,9 @@ impl Constraints {
             let before = &self.room.before[i];
             if self.jointed[i] && !before.fixed() {
                 let (velocity, spin) = self.room.answer.after[i];
-                let spun =
-                    top::angular_velocity(before.orientation, before.momentum, rig.solids[i].per_inertia);
+                // These are still those of the start.
+                let per_inertia = rig.solids[i].per_inertia;
+                let spun = Axes::of(self.room.axes[i], per_inertia).scale(before.momentum, per_inertia);
                 mover.guess((before.velocity + velocity) * (0.5 * h), (spun + spin) * (0.5 * h));
             }
         }

@@ -492,8 +492,7 @@ pub fn aim(rig: &Rig, joint: &Joint, state: &State, time: f64, end: bool) -> Aim
         let path = &rig.paths[rig.trackers[t].path];
         let (now, before) = (state.targets[t].on_path, state.targets[t].before);
         let moves = rig.trackers[t].timing == Timing::Timed && !path.jumps_between(before.span, now.span);
-        let on = if end || !moves { now } else { before };
-        aim.target = path.rotation_at(on.span, on.parameter);
+        aim.target = if end || !moves { state.targets[t].aim } else { state.targets[t].aimed };
     }
     aim
 }

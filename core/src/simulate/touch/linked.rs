@@ -72,7 +72,6 @@ impl Coupling {
     pub fn make(&mut self, members: &[u32], solids: u32, linkages: &mut Linkages) {
         self.links.clear();
         self.members.clear();
-        self.blocks.clear();
         self.found.clear();
         if !linkages.any_answers() {
             return;
@@ -84,11 +83,11 @@ impl Coupling {
             }
         }
         self.found.sort_unstable();
-        let mut from = 0;
+        let (mut from, mut base) = (0, 0);
         while from < self.found.len() {
             let k = self.found[from].0;
             let count = self.found[from..].iter().take_while(|f| f.0 == k).count();
-            let (first, base) = (self.members.len() as u32, self.blocks.len());
+            let first = self.members.len() as u32;
             self.solids.clear();
             for (at, &(_, local)) in self.found[from..from + count].iter().enumerate() {
                 self.links[local as usize] =
@@ -96,9 +95,13 @@ impl Coupling {
                 self.members.push(local);
                 self.solids.push(members[local as usize]);
             }
-            self.blocks.resize(base + count * count, [[0.0; 6]; 6]);
-            linkages.couple(k, &mut self.solids, &mut self.blocks[base..]);
-            from += count;
+            // All of them are written: none needs to be cleared.
+            let next = base + count * count;
+            if self.blocks.len() < next {
+                self.blocks.resize(next, [[0.0; 6]; 6]);
+            }
+            linkages.couple(k, &mut self.solids, &mut self.blocks[base..next]);
+            (from, base) = (from + count, next);
         }
     }
 
