@@ -46,16 +46,9 @@ pub struct State {
     pub whole: Option<Box<State>>,
 }
 
-/// After so many steps that needed no more halving, one less is tried: at first, and at most. What fails again soon, within
-/// so many, is left alone for twice as long.
+/// After so many steps that needed no more halving, one less is tried: at first, and at most.
 const PATIENCE: usize = 3;
 const MOST_PATIENCE: usize = 12;
-const SOON: usize = 2 * MOST_PATIENCE;
-
-/// The same of joints that could not be closed: a step shows at once whether they can, and a try that fails costs half of
-/// what one that succeeds saves.
-const PATIENCE_WITH_JOINTS: usize = 1;
-const SOON_WITH_JOINTS: usize = 2;
 
 /// How often steps are halved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,8 +61,6 @@ pub struct Pace {
     pub patience: usize,
     /// It was for a bounce.
     pub bounced: bool,
-    /// It was for something that contacts do, and not only for joints.
-    pub touched: bool,
     /// Even the shortest step did not do. Halving is not tried again for that until it does.
     pub fights: Option<Fight>,
 }
@@ -106,7 +97,6 @@ impl Pace {
             },
             patience: a.patience.max(b.patience),
             bounced: a.bounced || b.bounced,
-            touched: a.touched || b.touched,
             fights: a.fights.or(b.fights),
         })
     }
@@ -114,14 +104,10 @@ impl Pace {
     /// A step needed one more halving. What fails again soon after it was let go is left alone for longer, and so is what
     /// bounces: it will again.
     pub fn shorten(&mut self, from: usize) {
-        let (first, soon) = match std::mem::take(&mut self.touched) {
-            true => (PATIENCE, SOON),
-            false => (PATIENCE_WITH_JOINTS, SOON_WITH_JOINTS),
-        };
-        self.patience = match self.clean < soon {
+        self.patience = match self.clean < 2 * MOST_PATIENCE {
             _ if std::mem::take(&mut self.bounced) => MOST_PATIENCE,
-            true => (2 * self.patience).clamp(first, MOST_PATIENCE),
-            false => first,
+            true => (2 * self.patience).clamp(PATIENCE, MOST_PATIENCE),
+            false => PATIENCE,
         };
         (self.halvings, self.clean) = (from + 1, 0);
     }
@@ -241,7 +227,7 @@ pub struct TargetState {
     pub aim: DQuat,
     /// See there.
     pub aimed: DQuat,
-    /// Where that is in the world.
+    /// Where it is in the world.
     pub point: Placement,
 }
 
@@ -458,33 +444,5 @@ impl State {
     /// The body that was quarantined first, if any: the rig's index.
     pub fn quarantined(&self) -> Option<usize> {
         self.solids.iter().position(|s| s.quarantined)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// After one step of joints that close again a whole one is tried; what fails at once is left alone for longer; contacts
-    /// that failed take three.
-    #[test]
-    fn joints_that_close_again_are_tried_sooner_than_contacts() {
-        let cleans = |pace: &mut Pace| {
-            (1..).find(|_| {
-                pace.lengthen(1);
-                pace.halvings == 0
-            })
-        };
-        let mut pace = Pace::default();
-        pace.shorten(0);
-        assert_eq!(cleans(&mut pace), Some(1));
-        pace.shorten(0);
-        assert_eq!(cleans(&mut pace), Some(2));
-        let mut pace = Pace { touched: true, ..Pace::default() };
-        pace.shorten(0);
-        assert_eq!(cleans(&mut pace), Some(3));
-        let mut pace = Pace { touched: true, bounced: true, ..Pace::default() };
-        pace.shorten(0);
-        assert_eq!(cleans(&mut pace), Some(MOST_PATIENCE));
     }
 }

@@ -106,7 +106,6 @@ fn halve(
     lane.go_back(rig, state, cluster);
     state.strikes.truncate(strikes);
     pace.bounced |= matches!(cause, Cause::Bounces(_));
-    pace.touched |= !matches!(cause, Cause::Joints(_));
     if state.halved.len() < MOST_HALVED {
         state.halved.push(Halved { time: state.time, length: dt, cause });
     }
