@@ -18,7 +18,7 @@ use sinew_core::assemble::{Assembly, Goal};
 use sinew_core::rig::{Rig, compile};
 use sinew_core::scene::{Placement, Scene};
 use sinew_core::setup::Setup;
-use sinew_core::simulate::{State, Workspace, step};
+use sinew_core::simulate::{Leg, State, Workspace, advance, step};
 
 /// Repetitions stop after so many seconds of one scene, but there are always two.
 const PATIENCE_S: f64 = 8.0;
@@ -115,11 +115,8 @@ fn run(rig: &Rig, dt: f64, steps: usize, part: usize, mut look: impl FnMut(usize
         least.again();
         spent += timed(|| {
             for block in 0..steps / part {
-                least.part(|| {
-                    for _ in 0..part {
-                        step(rig, &mut state, &mut work, dt);
-                    }
-                });
+                let legs: Vec<Leg> = Leg::evenly(state.time, dt, part).collect();
+                least.part(|| advance(rig, &mut state, &mut work, &legs));
                 if repetition == 0 {
                     look((block + 1) * part, &state);
                 }
@@ -315,7 +312,11 @@ fn threads(_: &mut Vec<Value>) {
     let run = |threads: usize| {
         let (mut state, mut work) = (State::new(&rig), Workspace::with_threads(&rig, threads));
         let time = least(1, || {
-            (0..RATES[0]).for_each(|_| step(&rig, &mut state, &mut work, 1.0 / RATES[0] as f64));
+            let (rate, notes) = (RATES[0], RATES[RATES.len() - 1]);
+            for _ in 0..notes {
+                let legs: Vec<Leg> = Leg::evenly(state.time, 1.0 / rate as f64, rate / notes).collect();
+                advance(&rig, &mut state, &mut work, &legs);
+            }
         });
         (time.as_secs_f64(), state)
     };

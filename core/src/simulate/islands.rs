@@ -18,9 +18,9 @@ impl Islands {
         things.iter().for_each(|t| self.root[*t as usize] = *t);
     }
 
-    /// As others hang together.
-    pub fn begin_as(&mut self, others: &Islands) {
-        self.root.clone_from(&others.root);
+    /// These things as others hang together.
+    pub fn begin_like(&mut self, others: &Islands, things: &[u32]) {
+        things.iter().for_each(|t| self.root[*t as usize] = others.root[*t as usize]);
     }
 
     /// The lowest number of those that hang together with one.

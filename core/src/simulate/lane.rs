@@ -6,8 +6,10 @@ use super::cluster::{Cluster, Clusters};
 use super::constrain::Yield;
 use super::help::Help;
 use super::linkage::Linkages;
+use super::shift::Shift;
 use super::state::at_start;
 use super::step::step_cluster;
+use super::stretch::Leg;
 use super::touch::Touch;
 use super::{SolidState, State, Touched};
 use crate::actuator::Kept;
@@ -31,10 +33,28 @@ pub struct Lane {
     pub before: Vec<SolidState>,
     /// Room to go back to the start of a step.
     kept: State,
+    pub notes: Notes,
+    /// What it takes clusters through several steps with; `None` while it does.
+    steps: Option<Box<Shift>>,
+}
+
+/// What a lane has done.
+#[derive(Clone, Debug)]
+pub struct Notes {
     /// Contacts of the clusters that have taken their step.
     pub done: Vec<Touched>,
     /// These clusters.
     pub pieces: Vec<Piece>,
+}
+
+impl Notes {
+    /// Room for those of a rig, in a state like this.
+    pub fn with_room(rig: &Rig, state: &State) -> Notes {
+        Notes {
+            done: Vec::with_capacity(state.touched.capacity()),
+            pieces: Vec::with_capacity(rig.solids.len() + 1),
+        }
+    }
 }
 
 /// A cluster that has taken its step, and how many strikes, halvings and contacts were noted by then.
@@ -58,12 +78,12 @@ impl Lane {
             help: Help::new(rig, |i| balance.lead(i)),
             balance,
             touch: carriers.map(|c| Touch::new(rig, c.clone(), &linkages)),
+            steps: Some(Box::new(Shift::new(rig, &linkages, carriers))),
             linkages,
             yields: vec![Yield::default(); rig.solids.len()],
             before: start.solids.clone(),
-            done: Vec::with_capacity(start.touched.capacity()),
+            notes: Notes::with_room(rig, &start),
             kept: start,
-            pieces: Vec::with_capacity(rig.solids.len() + 1),
         }
     }
 
@@ -105,18 +125,19 @@ pub fn copy(rig: &Rig, from: &State, to: &mut State, cluster: &Cluster<'_>, soli
 }
 
 impl Lane {
-    /// Steps clusters one after the other; in a state of its own, if they are to come `from` somewhere else.
+    /// Takes clusters through these steps one after the other; in a state of its own, if they are to come `from` somewhere
+    /// else.
     pub fn run(
         &mut self,
         rig: &Rig,
         state: &mut State,
         clusters: &Clusters,
         (order, from): (&[u32], Option<&State>),
-        dt: f64,
+        legs: &[Leg],
     ) {
         let start = state.time;
         let several = clusters.count() > 1;
-        self.pieces.clear();
+        self.notes.pieces.clear();
         for &c in order {
             let cluster = clusters.get(c as usize);
             if let Some(from) = from {
@@ -127,30 +148,44 @@ impl Lane {
                 state.touched.clear();
                 state.touched.extend_from_slice(clusters.touched(c as usize));
             }
-            if !state.touched.is_sorted_by_key(|t| (t.colliders, t.nth)) {
-                state.touched.sort_unstable_by_key(|t| (t.colliders, t.nth));
-            }
-            let rests = self.touch.as_ref().is_some_and(|t| t.rests(rig, state, &cluster));
-            if rests {
-                let h = dt * rig.world.time_scale.at(start);
-                cluster.solids.iter().for_each(|s| state.still[*s as usize] += h);
-            } else {
-                if let Some(t) = &mut self.touch {
-                    t.enter(&cluster);
+            match (legs, self.steps.take()) {
+                ([_, _, ..], Some(mut steps)) => {
+                    steps.take_through(rig, state, self, (clusters, c as usize), legs);
+                    self.steps = Some(steps);
                 }
-                self.linkages.enter(cluster.linkages);
-                step_cluster(rig, state, self, &cluster, dt);
-                self.linkages.leave(cluster.linkages);
-                if let (Some(t), true) = (&mut self.touch, several) {
-                    t.leave(&cluster);
+                (_, steps) => {
+                    self.steps = steps;
+                    legs.iter().for_each(|leg| self.step(rig, state, &cluster, leg.dt));
                 }
             }
             if several {
-                self.done.append(&mut state.touched);
-                let noted = [state.strikes.len(), state.halved.len(), self.done.len()];
-                self.pieces.push(Piece { cluster: c, noted });
+                self.notes.done.append(&mut state.touched);
+                let noted = [state.strikes.len(), state.halved.len(), self.notes.done.len()];
+                self.notes.pieces.push(Piece { cluster: c, noted });
             }
         }
         state.time = start;
+    }
+
+    /// Takes one cluster through a step.
+    fn step(&mut self, rig: &Rig, state: &mut State, cluster: &Cluster<'_>, dt: f64) {
+        if !state.touched.is_sorted_by_key(|t| (t.colliders, t.nth)) {
+            state.touched.sort_unstable_by_key(|t| (t.colliders, t.nth));
+        }
+        let rests = self.touch.as_ref().is_some_and(|t| t.rests(rig, state, cluster));
+        if rests {
+            let h = dt * rig.world.time_scale.at(state.time);
+            cluster.solids.iter().for_each(|s| state.still[*s as usize] += h);
+            return;
+        }
+        if let Some(t) = &mut self.touch {
+            t.enter(cluster);
+        }
+        self.linkages.enter(cluster.linkages);
+        step_cluster(rig, state, self, cluster, dt);
+        self.linkages.leave(cluster.linkages);
+        if let (Some(t), false) = (&mut self.touch, cluster.alone) {
+            t.leave(cluster);
+        }
     }
 }

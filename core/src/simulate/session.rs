@@ -1,7 +1,7 @@
 //! A simulation that is played with: steps, jumps in time, settings changed on the way.
 
 use super::drag::Drags;
-use super::frames::advance_frame;
+use super::frames::{advance_frame, go_evenly};
 use super::{State, Workspace, step};
 use crate::motion::{Motion, Sample, sample};
 use crate::rig::{self, Rig, Setting};
@@ -77,9 +77,7 @@ impl Session {
             self.state.whole = None;
             let range = &self.rig.range;
             let dt = 1.0 / (range.frames_per_second * f64::from(range.substeps));
-            for _ in 0..self.rig.range.substeps {
-                step(&self.rig, &mut self.state, &mut self.work, dt);
-            }
+            go_evenly(&self.rig, &mut self.state, &mut self.work, dt);
             return;
         };
         advance_frame(&self.rig, &mut self.state, &mut self.work, frame + 1);

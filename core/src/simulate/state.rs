@@ -2,7 +2,6 @@
 
 use super::balance::Balance;
 use super::carriers::Carriers;
-use super::cluster::Clusters;
 use super::constrain::Constraints;
 use super::lane::Lane;
 use super::linkage::Linkages;
@@ -234,13 +233,10 @@ pub struct TargetState {
 /// Scratch: rebuilt from the rig at any time, without any effect on the result.
 #[derive(Clone, Debug)]
 pub struct Workspace {
-    pub(super) clusters: Clusters,
+    pub(super) shift: Shift,
     /// The lane that works on the state itself, and others with states of their own.
     pub(super) lane: Lane,
     pub(super) others: Vec<(State, Lane)>,
-    pub(super) shift: Shift,
-    /// Room to go back to the start of a step.
-    pub(super) start: State,
     /// All joints at once, for pulling poses by hand.
     pub(super) pulling: Option<Constraints>,
 }
@@ -273,13 +269,10 @@ impl Workspace {
         let lane = Lane::new(rig, carriers.as_ref());
         // What nothing joins or touches is in one cluster: more threads would have nothing to do.
         let others = if carriers.is_none() && lane.linkages.all.len() < 2 { 0 } else { threads.max(1) - 1 };
-        let start = at_start(rig);
         Workspace {
             others: (0..others).map(|_| (at_start(rig), Lane::new(rig, carriers.as_ref()))).collect(),
-            clusters: Clusters::new(rig, &lane.linkages, carriers),
+            shift: Shift::new(rig, &lane.linkages, carriers.as_ref()),
             lane,
-            shift: Shift::with_room(rig, &start),
-            start,
             pulling: None,
         }
     }

@@ -10,7 +10,7 @@ use super::linkage::Given;
 use super::release::{release_in_time, wake};
 use super::state::{Cause, Fight, Halved, MOST_HALVED, Pace};
 use super::touch::{settle, touch};
-use super::{SolidState, State, TargetState, Workspace};
+use super::{SolidState, State, TargetState};
 use crate::actuator::{Pull, move_mass, turn_body};
 use crate::dynamics::top;
 use crate::guide::Tracker;
@@ -23,28 +23,6 @@ use glam::DVec3;
 /// Preferred speeds are kept above this share of the natural one, so that a wish of zero does not stop the body
 /// for ever short of its next key.
 const SLOWEST_SHARE: f64 = 0.01;
-
-/// Of so many bodies, several threads share all parts of a step.
-const CROWD: usize = 256;
-
-/// Advances `state` by `dt` seconds of scene time (above 0). Allocates nothing.
-pub fn step(rig: &Rig, state: &mut State, work: &mut Workspace, dt: f64) {
-    match work.others.is_empty() || rig.solids.len() < CROWD {
-        true => step_all(rig, state, work, dt),
-        // Threads are woken once, and then have all of the step to share.
-        false => rayon::scope(|_| step_all(rig, state, work, dt)),
-    }
-}
-
-fn step_all(rig: &Rig, state: &mut State, work: &mut Workspace, dt: f64) {
-    let start = state.time;
-    let h = dt * rig.world.time_scale.at(start);
-    // A limit is for the step as a whole.
-    let several = !work.others.is_empty();
-    work.clusters.find(rig, state, (dt, h), rig.solver.limited, several);
-    work.run(rig, state, dt);
-    state.time = start + dt;
-}
 
 /// Takes one cluster from its start to `dt` later.
 ///
@@ -66,12 +44,13 @@ pub fn step_cluster(rig: &Rig, state: &mut State, lane: &mut Lane, cluster: &Clu
     let mut pace = Pace::of(cluster.solids.iter().map(|s| state.pace[*s as usize]));
     let level = pace.halvings.min(most);
     let parts = 1_u32 << level;
-    let start = state.time;
+    let (start, noted) = (state.time, state.halved.len());
     let mut deepest = level;
     for part in 1..=parts {
         // Parts end where the same parts of other lengths do.
         let to = start + dt * f64::from(part) / f64::from(parts);
         deepest = deepest.max(halve(rig, state, lane, cluster, to, (level, most), &mut pace));
+        state.halved.truncate(noted + MOST_HALVED);
     }
     match deepest > level {
         true => pace.shorten(level),
@@ -106,9 +85,7 @@ fn halve(
     lane.go_back(rig, state, cluster);
     state.strikes.truncate(strikes);
     pace.bounced |= matches!(cause, Cause::Bounces(_));
-    if state.halved.len() < MOST_HALVED {
-        state.halved.push(Halved { time: state.time, length: dt, cause });
-    }
+    state.halved.push(Halved { time: state.time, length: dt, cause });
     let middle = state.time + 0.5 * dt;
     let first = halve(rig, state, lane, cluster, middle, (level + 1, most), pace);
     first.max(halve(rig, state, lane, cluster, to, (level + 1, most), pace))

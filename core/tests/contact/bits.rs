@@ -5,7 +5,7 @@ use crate::soft::soft;
 use crate::stack::{bin, heap};
 use crate::{Form, Run, Thing, rig};
 use glam::DVec3;
-use sinew_core::simulate::Workspace;
+use sinew_core::simulate::{Leg, Workspace, advance};
 
 const DOWN: DVec3 = DVec3::new(0.0, -9.81, 0.0);
 
@@ -102,6 +102,54 @@ fn any_number_of_threads_gives_the_same_digits() {
     assert_eq!(all[0].0, all[1].0);
     assert_eq!(all[0].1, all[1].1);
     assert_eq!(all[0].1, all[2].1);
+}
+
+/// Heaps on floors, and balls so fast that they come from one to the next within a few frames, scattering them: what is far
+/// apart when a frame begins is not when it ends.
+fn traffic() -> Run {
+    let mut things = Vec::new();
+    for k in 0..6 {
+        let aside = DVec3::X * 4.0 * f64::from(k);
+        // Without the walls.
+        things.extend(heap(12).into_iter().take(13).map(|t| Thing { at: t.at + aside, ..t }));
+        let mut ball = Thing::new(Form::Ball(0.15), aside + DVec3::new(-2.0, 0.4, 0.02 * f64::from(k)));
+        (ball.bounce, ball.velocity) = (0.6, DVec3::new(40.0 + 15.0 * f64::from(k), 1.0, 0.0));
+        things.push(ball);
+        // Posts beyond what anyone is heading for.
+        things.extend((-3..4).map(|z| {
+            let at = aside + DVec3::new(0.72, 0.5, 0.4 * f64::from(z));
+            Thing::fixed(Form::Box(DVec3::new(0.05, 0.5, 0.1)), at)
+        }));
+    }
+    Run::new(rig(&things, DOWN, 30.0, 8))
+}
+
+#[test]
+fn steps_at_once_give_the_digits_of_steps_one_by_one() {
+    const STEPS: usize = 8;
+    let dt = 1.0 / 240.0;
+    for (scene, frames) in [(traffic(), 45), (chains(&[(5, 0.5), (9, 0.4), (7, 0.45)]), 30)] {
+        let [mut single, mut one, mut two, mut three] = [0, 1, 2, 3].map(|threads| {
+            let mut run = Run::new(scene.rig.clone());
+            run.work = Workspace::with_threads(&run.rig, threads);
+            run
+        });
+        for frame in 0..frames {
+            single.state.begin_frame();
+            (0..STEPS).for_each(|_| single.step(dt));
+            for run in [&mut one, &mut two, &mut three] {
+                run.state.begin_frame();
+                let legs: Vec<Leg> = Leg::evenly(run.state.time, dt, STEPS).collect();
+                advance(&run.rig, &mut run.state, &mut run.work, &legs);
+                single.state.touched.sort_by_key(|t| (t.colliders, t.nth));
+                single
+                    .state
+                    .strikes
+                    .sort_by(|a, b| a.time.total_cmp(&b.time).then(a.colliders.cmp(&b.colliders)));
+                assert_eq!(single.state, run.state, "frame {frame}");
+            }
+        }
+    }
 }
 
 /// What these scenes come to on any machine and in any build. A change of the method changes them, and nothing else may.
