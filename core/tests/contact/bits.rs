@@ -115,20 +115,29 @@ fn traffic() -> Run {
         let mut ball = Thing::new(Form::Ball(0.15), aside + DVec3::new(-2.0, 0.4, 0.02 * f64::from(k)));
         (ball.bounce, ball.velocity) = (0.6, DVec3::new(40.0 + 15.0 * f64::from(k), 1.0, 0.0));
         things.push(ball);
-        // Posts beyond what anyone is heading for.
-        things.extend((-3..4).map(|z| {
-            let at = aside + DVec3::new(0.72, 0.5, 0.4 * f64::from(z));
-            Thing::fixed(Form::Box(DVec3::new(0.05, 0.5, 0.1)), at)
-        }));
     }
     Run::new(rig(&things, DOWN, 30.0, 8))
+}
+
+/// A ball knocks another against a post, all within a frame, at whose start nobody heads for the post; and a third far away.
+fn ricochet() -> Run {
+    let ball = |at: DVec3| Thing { bounce: 0.6, ..Thing::new(Form::Ball(0.1), at) };
+    let knocks = ball(DVec3::new(-0.5, 0.0, 0.1));
+    let things = [
+        ball(DVec3::ZERO),
+        Thing { velocity: DVec3::X * 30.0, ..knocks },
+        ball(DVec3::X * 50.0),
+        Thing::fixed(Form::Box(DVec3::new(0.05, 0.5, 0.05)), DVec3::new(0.29, 0.0, -0.17)),
+    ];
+    Run::new(rig(&things, DVec3::ZERO, 30.0, 8))
 }
 
 #[test]
 fn steps_at_once_give_the_digits_of_steps_one_by_one() {
     const STEPS: usize = 8;
     let dt = 1.0 / 240.0;
-    for (scene, frames) in [(traffic(), 45), (chains(&[(5, 0.5), (9, 0.4), (7, 0.45)]), 30)] {
+    let chains = chains(&[(5, 0.5), (9, 0.4), (7, 0.45)]);
+    for (scene, frames) in [(traffic(), 45), (ricochet(), 3), (chains, 30)] {
         let [mut single, mut one, mut two, mut three] = [0, 1, 2, 3].map(|threads| {
             let mut run = Run::new(scene.rig.clone());
             run.work = Workspace::with_threads(&run.rig, threads);
