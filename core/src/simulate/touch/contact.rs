@@ -264,6 +264,10 @@ impl Contact {
         let breadth = spots.iter().map(|s| (s.levers[0] - levers[0]).length()).sum::<f64>() * per;
         // What slows rolling slows spinning on a point, too.
         (self.levers, self.breadth) = (levers, breadth.max(self.rolling));
+        if self.breadth == 0.0 {
+            // What it lay on with several points in the step before held it from turning; a point does not.
+            self.twist = 0.0;
+        }
     }
 
     fn range(&self) -> std::ops::Range<usize> {
@@ -310,5 +314,20 @@ impl Spot {
     /// A point of it, which bore a little before.
     pub fn on_floor(lever: DVec3) -> Spot {
         Spot { levers: [lever, DVec3::ZERO], impulse: 0.2, ..Spot::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_on_one_point_keeps_no_turn_of_the_step_before() {
+        let spots = [-0.1, 0.1].map(|x| Spot::on_floor(DVec3::new(x, -1.0, 0.0)));
+        for (count, twist) in [(2, 0.3), (1, 0.0)] {
+            let mut contact = Contact { count, twist: 0.3, ..Contact::on_floor(DVec3::NEG_Y, 0.1) };
+            contact.finish(&spots);
+            assert_eq!(contact.twist, twist, "{count} points");
+        }
     }
 }
