@@ -73,10 +73,8 @@ pub fn compile(scene: &Scene, setup: &Setup, clip: Option<&Clip>) -> Result<Comp
         return Err(SetupError::new("world.metres_per_unit", format!("{mpu} must be above 0")));
     }
     let mut groups = compiler.groups()?;
-    for node in scene.parents_first() {
-        if let Some(&b) = bodies.get(&node).filter(|&&b| setup.bodies[b].behaviour.simulated()) {
-            compiler.solid(node, b)?;
-        }
+    for (node, b) in figure_by_figure(scene, setup, &bodies) {
+        compiler.solid(node, b)?;
     }
     groups.append(&mut compiler.firm);
     let world = compiler.world()?;
@@ -109,6 +107,23 @@ pub fn compile(scene: &Scene, setup: &Setup, clip: Option<&Clip>) -> Result<Comp
         rig.repeat_settings();
     }
     Ok(Compiled { rig, mass_notes: notes, collider_notes, warnings })
+}
+
+/// The simulated nodes with their bodies, parents first; what hangs on one that hangs on none comes before the next of these, so
+/// that the numbers of a figure lie side by side.
+fn figure_by_figure(scene: &Scene, setup: &Setup, bodies: &HashMap<usize, usize>) -> Vec<(usize, usize)> {
+    let mut figure = vec![None; scene.nodes.len()];
+    let mut all = Vec::with_capacity(bodies.len());
+    for node in scene.parents_first() {
+        let body = bodies.get(&node).copied().filter(|&b| setup.bodies[b].behaviour.simulated());
+        let over = scene.nodes[node].parent.and_then(|p| figure[p]);
+        figure[node] = over.or(body.map(|_| all.len()));
+        if let (Some(figure), Some(b)) = (figure[node], body) {
+            all.push((figure, (node, b)));
+        }
+    }
+    all.sort_by_key(|(figure, _)| *figure);
+    all.into_iter().map(|(_, solid)| solid).collect()
 }
 
 pub(super) struct Compiler<'a> {

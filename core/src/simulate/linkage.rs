@@ -2,7 +2,7 @@
 //! effect on the digits of another, and several at a time.
 
 use super::State;
-use super::constrain::{Constraints, MOST_ANSWERING, Rate, Room, Yield, constrain};
+use super::constrain::{Constraints, MOST_ANSWERING, Part, Rate, Room, Yield, constrain};
 use super::state::at_start;
 use crate::assemble::Mobility;
 use crate::assemble::Square;
@@ -10,6 +10,7 @@ use crate::joint::{End, Kind};
 use crate::rig::{Colliders, Drive, Rig};
 use crate::setup::{Parts, Tier};
 use glam::DVec3;
+use std::ops::Range;
 use std::time::Duration;
 
 /// All linkages of a rig.
@@ -44,10 +45,13 @@ pub struct Linkage {
     part: Option<(Rig, State, Vec<Drive>)>,
     /// Whose rooms fit.
     size: usize,
-    /// Its solids and joints, by their numbers in the rig, in order.
+    /// Its solids, joints and targets, by their numbers in the rig, in order.
     pub solids: Vec<u32>,
     joints: Vec<u32>,
     targets: Vec<u32>,
+    /// Where its solids and its targets are, if each lie side by side, as those of most figures do: then it works on these
+    /// themselves instead of on copies.
+    lies: Option<[Range<usize>; 2]>,
     constraints: Constraints,
     /// Its state is that of this step.
     taken: bool,
@@ -227,15 +231,12 @@ impl Linkages {
 
     /// Remembers where the bodies of one are before they move.
     pub fn begin(&mut self, k: u32, state: &State) {
-        let Linkage { part, solids, constraints, taken, .. } = &mut self.all[k as usize];
+        let Linkage { part, solids, constraints, taken, lies, .. } = &mut self.all[k as usize];
         *taken = false;
-        match part {
-            None => constraints.begin(state),
-            Some((_, own, _)) => {
-                own.solids.clear();
-                own.solids.extend(solids.iter().map(|s| state.solids[*s as usize]));
-                constraints.begin(own);
-            }
+        match (part, lies) {
+            (None, _) => constraints.begin(state.solids.iter().copied()),
+            (_, Some([at, _])) => constraints.begin(state.solids[at.clone()].iter().copied()),
+            _ => constraints.begin(solids.iter().map(|s| state.solids[*s as usize])),
         }
     }
 
@@ -266,13 +267,11 @@ impl Linkages {
     ) {
         let linkage = &mut self.all[k as usize];
         linkage.take(rig, state, given);
-        let Linkage { part, solids, constraints, .. } = linkage;
-        let (span, h) = ((given.from, given.to), given.h);
-        match part {
-            None => constraints.expect(rig, state, given.drives, span, h, yields),
-            Some((own_rig, own, own_drives)) => {
-                constraints.expect(own_rig, own, own_drives, span, h, |n| yields(solids[n] as usize));
-            }
+        let (span, h, whole) = ((given.from, given.to), given.h, linkage.part.is_none());
+        let (constraints, solids, rig, mut part, drives) = linkage.works_on(rig, state, given.drives);
+        match whole {
+            true => constraints.expect(rig, &mut part, drives, span, h, yields),
+            false => constraints.expect(rig, &mut part, drives, span, h, |n| yields(solids[n] as usize)),
         }
     }
 
@@ -314,15 +313,15 @@ impl Linkages {
     pub fn close(&mut self, k: u32, rig: &Rig, state: &mut State, given: Given<'_>, whatever: bool) -> bool {
         let linkage = &mut self.all[k as usize];
         linkage.take(rig, state, given);
-        let Linkage { part, solids, joints, constraints, .. } = linkage;
         let (span, h) = ((given.from, given.to), given.h);
-        let Some((own_rig, own, own_drives)) = part else {
-            let closed = constrain(constraints, rig, state, given.drives, span, h, whatever);
+        let (constraints, _, rig, mut part, drives) = linkage.works_on(rig, state, given.drives);
+        let closed = constrain(constraints, rig, &mut part, drives, span, h, whatever);
+        linkage.give_back(state);
+        let Linkage { part, joints, constraints, .. } = linkage;
+        let Some((_, own, _)) = part else {
             self.open.copy_from_slice(constraints.open());
             return closed;
         };
-        let closed = constrain(constraints, own_rig, own, own_drives, span, h, whatever);
-        own.solids.iter().zip(&*solids).for_each(|(s, g)| state.solids[*g as usize] = *s);
         own.joints.iter().zip(&*joints).for_each(|(j, g)| state.joints[*g as usize] = *j);
         for (open, g) in constraints.open().iter().zip(&*joints) {
             self.open[*g as usize] = *open;
@@ -332,26 +331,24 @@ impl Linkages {
 
     /// Closes the joints of one again, after its bodies were moved a little: places only.
     pub fn close_places(&mut self, k: u32, rig: &Rig, state: &mut State) {
-        let Linkage { part, solids, constraints, .. } = &mut self.all[k as usize];
-        let Some((own_rig, own, _)) = part else {
-            constraints.close_places(rig, state);
-            return;
-        };
-        own.solids.iter_mut().zip(&*solids).for_each(|(s, g)| *s = state.solids[*g as usize]);
-        constraints.close_places(own_rig, own);
-        own.solids.iter().zip(&*solids).for_each(|(s, g)| state.solids[*g as usize] = *s);
+        let linkage = &mut self.all[k as usize];
+        linkage.take_solids(state);
+        let (constraints, _, rig, mut part, _) = linkage.works_on(rig, state, &[]);
+        constraints.close_places(rig, &mut part);
+        linkage.give_back(state);
     }
 
     /// Moves the bodies of one by pushes on some of them, as its joints let it, and closes these again: places only.
     pub fn displace(&mut self, k: u32, rig: &Rig, state: &mut State, push: impl Fn(usize) -> Rate) {
-        let Linkage { part, solids, constraints, .. } = &mut self.all[k as usize];
-        let Some((own_rig, own, _)) = part else {
-            constraints.displace(rig, state, push);
-            return;
-        };
-        own.solids.iter_mut().zip(&*solids).for_each(|(s, g)| *s = state.solids[*g as usize]);
-        constraints.displace(own_rig, own, |n| push(solids[n] as usize));
-        own.solids.iter().zip(&*solids).for_each(|(s, g)| state.solids[*g as usize] = *s);
+        let linkage = &mut self.all[k as usize];
+        linkage.take_solids(state);
+        let whole = linkage.part.is_none();
+        let (constraints, solids, rig, mut part, _) = linkage.works_on(rig, state, &[]);
+        match whole {
+            true => constraints.displace(rig, &mut part, push),
+            false => constraints.displace(rig, &mut part, |n| push(solids[n] as usize)),
+        }
+        linkage.give_back(state);
     }
 
     /// Puts all together where they stand, without any motion.
@@ -386,21 +383,66 @@ impl Linkage {
         if std::mem::replace(&mut self.taken, true) {
             return;
         }
-        let Linkage { part, solids, joints, targets, constraints, .. } = self;
+        self.take_solids(state);
+        let Linkage { part, solids, joints, targets, constraints, lies, .. } = self;
         let Some((own_rig, own, own_drives)) = part else {
             constraints.room.yields.copy_from_slice(given.yields);
             return;
         };
-        own.time = state.time;
         own_rig.hands.clone_from(&rig.hands);
-        for (n, s) in solids.iter().enumerate() {
-            let s = *s as usize;
-            own.solids[n] = state.solids[s];
+        own.joints.iter_mut().zip(&*joints).for_each(|(j, g)| *j = state.joints[*g as usize]);
+        if let Some([at, _]) = lies {
+            constraints.room.yields.copy_from_slice(&given.yields[at.clone()]);
+            return;
+        }
+        for (n, s) in solids.iter().map(|s| *s as usize).enumerate() {
             own_drives[n] = given.drives[s];
             constraints.room.yields[n] = given.yields[s];
         }
         own.targets.iter_mut().zip(&*targets).for_each(|(t, g)| *t = state.targets[*g as usize]);
-        own.joints.iter_mut().zip(&*joints).for_each(|(j, g)| *j = state.joints[*g as usize]);
+    }
+
+    /// Copies its solids, unless it works on the state itself.
+    fn take_solids(&mut self, state: &State) {
+        if let (Some((_, own, _)), None) = (&mut self.part, &self.lies) {
+            own.solids.iter_mut().zip(&self.solids).for_each(|(s, g)| *s = state.solids[*g as usize]);
+        }
+    }
+
+    /// Puts them back.
+    fn give_back(&self, state: &mut State) {
+        if let (Some((_, own, _)), None) = (&self.part, &self.lies) {
+            own.solids.iter().zip(&self.solids).for_each(|(s, g)| state.solids[*g as usize] = *s);
+        }
+    }
+
+    /// What it works on, with its own numbers: its constraints, its solids by their numbers in the rig, its part of the rig,
+    /// of the state and of the settings.
+    #[allow(clippy::type_complexity)]
+    fn works_on<'a>(
+        &'a mut self,
+        rig: &'a Rig,
+        state: &'a mut State,
+        drives: &'a [Drive],
+    ) -> (&'a mut Constraints, &'a [u32], &'a Rig, Part<'a>, &'a [Drive]) {
+        let Linkage { part, solids, constraints, lies, .. } = self;
+        let (rig, part, drives) = match (part, lies) {
+            (None, _) => (rig, Part::whole(state), drives),
+            (Some((rig, own, _)), Some([at, on])) => {
+                let part = Part {
+                    time: state.time,
+                    solids: &mut state.solids[at.clone()],
+                    targets: &state.targets[on.clone()],
+                    joints: &mut own.joints,
+                };
+                (&*rig, part, drives.get(at.clone()).unwrap_or_default())
+            }
+            (Some((rig, own, drives)), None) => {
+                own.time = state.time;
+                (&*rig, Part::whole(own), &drives[..])
+            }
+        };
+        (constraints, solids, rig, part, drives)
     }
 
     fn new(rig: &Rig, solids: Vec<u32>, joints: Vec<u32>, whole: bool) -> Linkage {
@@ -414,6 +456,7 @@ impl Linkage {
                 solids,
                 joints,
                 targets,
+                lies: None,
                 constraints,
                 taken: false,
                 answers,
@@ -476,6 +519,14 @@ impl Linkage {
         let state = at_start(&part);
         let drives = (0..solids.len()).map(|n| part.drive(n, part.range.start())).collect();
         let part = Some((part, state, drives));
-        Linkage { part, solids, joints, targets, constraints, taken: false, answers, size: 0 }
+        let lies = side_by_side(&solids).zip(side_by_side(&targets)).map(|(at, on)| [at, on]);
+        Linkage { part, solids, joints, targets, lies, constraints, taken: false, answers, size: 0 }
     }
+}
+
+/// The range that some numbers, in order, are all of.
+fn side_by_side(numbers: &[u32]) -> Option<Range<usize>> {
+    let first = numbers.first().map_or(0, |n| *n as usize);
+    let all = first..first + numbers.len();
+    numbers.iter().map(|n| *n as usize).eq(all.clone()).then_some(all)
 }

@@ -17,12 +17,11 @@
 #![allow(clippy::needless_range_loop)]
 
 use super::closing::FAR_INSIDE;
-use super::{CLOSED, Constraints, Room};
+use super::{CLOSED, Constraints, Part, Room};
 use crate::assemble::{Mobility, Square};
 use crate::dynamics::top::Axes;
 use crate::joint::{End, Kind, Measure, Rows};
 use crate::rig::{Drive, Rig};
-use crate::simulate::State;
 use crate::solve::MOST;
 use glam::DVec3;
 
@@ -87,7 +86,7 @@ impl Constraints {
     pub fn expect(
         &mut self,
         rig: &Rig,
-        state: &mut State,
+        state: &mut Part<'_>,
         drives: &[Drive],
         (from, to): (f64, f64),
         h: f64,
@@ -100,7 +99,7 @@ impl Constraints {
     fn expect_in_step(
         &mut self,
         rig: &Rig,
-        state: &mut State,
+        state: &mut Part<'_>,
         drives: &[Drive],
         (from, to): (f64, f64),
         h: f64,
@@ -355,10 +354,10 @@ impl Constraints {
 }
 
 /// What joints do in a step, compiled for the vectors that the processor has; see [`super::constrain`].
-struct Expecting<'a, F> {
+struct Expecting<'a, 'b, F> {
     c: &'a mut Constraints,
     rig: &'a Rig,
-    state: &'a mut State,
+    state: &'a mut Part<'b>,
     drives: &'a [Drive],
     from: f64,
     to: f64,
@@ -366,7 +365,7 @@ struct Expecting<'a, F> {
     yields: F,
 }
 
-impl<F: Fn(usize) -> (Mobility, Rate)> pulp::WithSimd for Expecting<'_, F> {
+impl<F: Fn(usize) -> (Mobility, Rate)> pulp::WithSimd for Expecting<'_, '_, F> {
     type Output = ();
 
     #[inline(always)]

@@ -3,14 +3,13 @@
 //! Rows are taken anew at every round, so this closes joints however far a step has carried them; what it costs is
 //! energy, and with joints of several bodies a share of the angular momentum. It is for the one step in a thousand.
 
-use super::{Constraints, place};
+use super::{Constraints, Part, place};
 use crate::assemble::Goal;
 use crate::dynamics::top;
 use crate::joint::End;
 use crate::rig::Rig;
 use crate::rotation;
 use crate::scene::Placement;
-use crate::simulate::State;
 use crate::solve::MOST;
 
 /// Rounds of closing; and those that are taken whatever the limits of a step: joints torn open would stay so.
@@ -19,7 +18,7 @@ const LEAST_ROUNDS: usize = 3;
 
 impl Constraints {
     /// Assembles the bodies; whether joints are closed.
-    pub(super) fn force(&mut self, rig: &Rig, state: &mut State, to: f64, h: f64) -> bool {
+    pub(super) fn force(&mut self, rig: &Rig, state: &mut Part<'_>, to: f64, h: f64) -> bool {
         for (i, body) in self.bodies.iter_mut().enumerate() {
             let (shift, _) = self.room.movers[i].free();
             let before = &self.room.before[i];

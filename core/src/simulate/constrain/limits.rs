@@ -3,13 +3,13 @@
 // Rows and columns are the mathematics here; iterators would hide them.
 #![allow(clippy::needless_range_loop)]
 
-use super::{CLOSED, Constraints, Rate, Room, System};
+use super::{CLOSED, Constraints, Part, Rate, Room, System};
 use crate::assemble::Mobility;
 use crate::joint::Measure;
 use crate::rig::Rig;
 use crate::rotation;
 use crate::setup::Tier;
-use crate::simulate::{SolidState, State};
+use crate::simulate::SolidState;
 use crate::solve::MOST;
 use glam::{DMat3, DVec3};
 
@@ -92,7 +92,7 @@ impl Constraints {
     /// Puts bodies together as far as few corrections do, without velocities (Cline and Pai 2003), with the matrix that
     /// settled the rates: what a step left far open would otherwise become speed. Costs angular momentum, as bodies that
     /// move are shifted.
-    pub(super) fn put_right(&mut self, rig: &Rig, state: &mut State) {
+    pub(super) fn put_right(&mut self, rig: &Rig, state: &mut Part<'_>) {
         for pass in 0..CORRECTIONS {
             let (opening, angle) = self.residuals(rig);
             let is_near = opening <= FAR * self.link && angle <= FAR;
@@ -109,14 +109,14 @@ impl Constraints {
 
     /// Closes joints whose bodies contacts have moved, without velocities, and brings back what that moved past the end of
     /// its range. Springs stay as they are.
-    pub fn close_places(&mut self, rig: &Rig, state: &mut State) {
+    pub fn close_places(&mut self, rig: &Rig, state: &mut Part<'_>) {
         self.follow_places(state);
         self.close_again(rig, state, false);
     }
 
     /// Pushes bodies elsewhere, without velocities, as their joints let them and springs hold against it, with the matrix
     /// that settled the rates; closes again what that opened.
-    pub fn displace(&mut self, rig: &Rig, state: &mut State, push: impl Fn(usize) -> Rate) {
+    pub fn displace(&mut self, rig: &Rig, state: &mut Part<'_>, push: impl Fn(usize) -> Rate) {
         self.respond(push);
         for (i, s) in state.solids.iter_mut().enumerate() {
             if self.jointed[i] && !s.fixed() {
@@ -129,7 +129,7 @@ impl Constraints {
 
     /// Closes joints without velocities, or with `springs` as these let them: then with the matrix there is at first, which
     /// is of places near by.
-    fn close_again(&mut self, rig: &Rig, state: &mut State, springs: bool) {
+    fn close_again(&mut self, rig: &Rig, state: &mut Part<'_>, springs: bool) {
         for closing in 0..CLOSINGS {
             let caught = self.catch_past(rig, CLOSED * self.link);
             self.residuals(rig);
@@ -157,7 +157,7 @@ impl Constraints {
     }
 
     /// Moves bodies by what joints are open, but for springs and ranges that are not past their end.
-    fn correct(&mut self, rig: &Rig, state: &mut State) {
+    fn correct(&mut self, rig: &Rig, state: &mut Part<'_>) {
         for (j, joint) in rig.joints.iter().enumerate() {
             if self.holds[j].is_soft || joint.kind.one_sided() && self.room.wanted[j][0] > 0.0 {
                 self.room.wanted[j] = [0.0; MOST];
@@ -168,7 +168,7 @@ impl Constraints {
     }
 
     /// Rows and matrix where the bodies are now; with `springs`, which give way as they did, or without.
-    fn take_rows(&mut self, rig: &Rig, state: &State, springs: bool) {
+    fn take_rows(&mut self, rig: &Rig, state: &Part<'_>, springs: bool) {
         for (j, joint) in rig.joints.iter().enumerate() {
             let hold = &self.holds[j];
             match hold.active && (springs || !hold.is_soft) {
@@ -187,7 +187,7 @@ impl Constraints {
     }
 
     /// Moves bodies by the multipliers in `wanted`, to first order, and the joints' frames with them.
-    fn shift(&mut self, state: &mut State) {
+    fn shift(&mut self, state: &mut Part<'_>) {
         self.room.forces.fill((DVec3::ZERO, DVec3::ZERO));
         self.system.structure.spread(&self.room.rows, &self.room.wanted, &mut self.room.forces);
         for (i, s) in state.solids.iter_mut().enumerate() {
@@ -200,8 +200,8 @@ impl Constraints {
     }
 
     /// Has the joints' frames be where the bodies are.
-    fn follow_places(&mut self, state: &State) {
-        for (axes, s) in self.room.axes.iter_mut().zip(&state.solids) {
+    fn follow_places(&mut self, state: &Part<'_>) {
+        for (axes, s) in self.room.axes.iter_mut().zip(&*state.solids) {
             *axes = DMat3::from_quat(s.orientation);
         }
         for (j, hold) in self.holds.iter_mut().enumerate() {

@@ -11,6 +11,7 @@ mod forcing;
 mod inside;
 mod limits;
 mod mover;
+mod part;
 mod pose;
 mod rates;
 mod room;
@@ -20,11 +21,12 @@ mod system;
 pub use answer::Rate;
 pub use clock::Clock;
 pub use mover::Yield;
+pub use part::Part;
 pub use pose::Pulled;
 pub use room::Room;
 pub use system::MOST_ANSWERING;
 
-use super::{SolidState, State};
+use super::{SolidState, TargetState};
 use crate::assemble::{Assembly, Body, Mobility};
 use crate::dynamics::top;
 use crate::joint::{Aim, End, Joint, Kind, Measure, Rows, Side};
@@ -227,14 +229,14 @@ impl Constraints {
     }
 
     /// Remembers where the bodies are before they move.
-    pub fn begin(&mut self, state: &State) {
+    pub fn begin(&mut self, solids: impl Iterator<Item = SolidState>) {
         self.clock.start();
         (self.is_set_up, self.room.answer.is_known) = (false, false);
         if std::mem::take(&mut self.room.pushed) {
             self.room.pushes.fill((DVec3::ZERO, DVec3::ZERO));
         }
         self.room.before.clear();
-        self.room.before.extend_from_slice(&state.solids);
+        self.room.before.extend(solids);
         // What has no joints is nobody's business, whoever was here before.
         for i in (0..self.jointed.len()).filter(|i| !self.jointed[*i]) {
             self.room.mobility[i] = Mobility::NONE;
@@ -265,7 +267,7 @@ impl Constraints {
 pub fn constrain(
     c: &mut Constraints,
     rig: &Rig,
-    state: &mut State,
+    state: &mut Part<'_>,
     drives: &[Drive],
     (from, to): (f64, f64),
     h: f64,
@@ -276,10 +278,10 @@ pub fn constrain(
 
 /// Joints of one step, compiled for the vectors that the processor has. Nothing is fused or reordered: the numbers are the
 /// same on all.
-struct Together<'a> {
+struct Together<'a, 'b> {
     c: &'a mut Constraints,
     rig: &'a Rig,
-    state: &'a mut State,
+    state: &'a mut Part<'b>,
     drives: &'a [Drive],
     from: f64,
     to: f64,
@@ -287,7 +289,7 @@ struct Together<'a> {
     whatever: bool,
 }
 
-impl pulp::WithSimd for Together<'_> {
+impl pulp::WithSimd for Together<'_, '_> {
     type Output = bool;
 
     #[inline(always)]
@@ -302,7 +304,7 @@ impl Constraints {
     fn put_together_in_step(
         &mut self,
         rig: &Rig,
-        state: &mut State,
+        state: &mut Part<'_>,
         drives: &[Drive],
         (from, to): (f64, f64),
         h: f64,
@@ -348,7 +350,7 @@ impl Constraints {
     }
 
     /// Whether a body was flung away: rows that all but contradict each other leave velocities that are no physics.
-    fn is_wild(&self, rig: &Rig, state: &State, h: f64) -> bool {
+    fn is_wild(&self, rig: &Rig, state: &Part<'_>, h: f64) -> bool {
         (0..state.solids.len()).filter(|i| self.jointed[*i]).any(|i| {
             let (s, before, per_inertia) =
                 (&state.solids[i], &self.room.before[i], rig.solids[i].per_inertia);
@@ -362,7 +364,7 @@ impl Constraints {
 
     /// Makes joints, movers and springs of the step.
     #[inline(always)]
-    fn set_up(&mut self, rig: &Rig, state: &mut State, drives: &[Drive], (from, to): (f64, f64), h: f64) {
+    fn set_up(&mut self, rig: &Rig, state: &mut Part<'_>, drives: &[Drive], (from, to): (f64, f64), h: f64) {
         self.hold(rig, state, from, to);
         self.set_out(rig, state, h);
         if self.any_soft {
@@ -373,7 +375,7 @@ impl Constraints {
 
     /// Looks up what every joint is held to at both ends of the step.
     #[inline(always)]
-    fn hold(&mut self, rig: &Rig, state: &mut State, from: f64, to: f64) {
+    fn hold(&mut self, rig: &Rig, state: &mut Part<'_>, from: f64, to: f64) {
         for (axes, s) in self.room.axes.iter_mut().zip(&self.room.before) {
             *axes = DMat3::from_quat(s.orientation);
         }
@@ -416,8 +418,8 @@ impl Constraints {
                 }
             }
             if hold.aims {
-                hold.from = aim(rig, joint, state, from, false);
-                hold.to = aim(rig, joint, state, to, true);
+                hold.from = aim(rig, joint, state.targets, from, false);
+                hold.to = aim(rig, joint, state.targets, to, true);
             }
             self.room.multipliers[j] = state.joints[j].multipliers;
             if joint.kind == Kind::Track && self.room.multipliers[j][2] != 0.0 {
@@ -429,7 +431,7 @@ impl Constraints {
 
     /// Makes the movers: bodies with their free motion, and how late in the step forces act on them.
     #[inline(always)]
-    fn set_out(&mut self, rig: &Rig, state: &State, h: f64) {
+    fn set_out(&mut self, rig: &Rig, state: &Part<'_>, h: f64) {
         self.measure_stretch();
         for (i, free) in state.solids.iter().enumerate() {
             let mut late = 0.5;
@@ -448,7 +450,7 @@ impl Constraints {
 
     /// Writes where the bodies ended, and the velocities that joints gave them.
     #[inline(always)]
-    fn arrive(&mut self, rig: &Rig, state: &mut State, h: f64) {
+    fn arrive(&mut self, rig: &Rig, state: &mut Part<'_>, h: f64) {
         self.gather(rig);
         for (i, s) in state.solids.iter_mut().enumerate() {
             let (m, before) = (&self.room.movers[i], &self.room.before[i]);
@@ -484,15 +486,15 @@ const LATER: f64 = 0.25;
 /// What a joint is held to at `time`.
 ///
 /// A target that jumps, or that moves with its body instead of by the clock, has no velocity: it is where it is.
-pub fn aim(rig: &Rig, joint: &Joint, state: &State, time: f64, end: bool) -> Aim {
+pub fn aim(rig: &Rig, joint: &Joint, targets: &[TargetState], time: f64, end: bool) -> Aim {
     let mut aim = Aim { rest: joint.rest.at(time), ..Aim::default() };
     if let Kind::Pose(solid) = joint.kind
         && let Some(t) = rig.solids[solid].rotation_target
     {
         let path = &rig.paths[rig.trackers[t].path];
-        let (now, before) = (state.targets[t].on_path, state.targets[t].before);
+        let TargetState { on_path: now, before, aim: at_end, aimed, .. } = targets[t];
         let moves = rig.trackers[t].timing == Timing::Timed && !path.jumps_between(before.span, now.span);
-        aim.target = if end || !moves { state.targets[t].aim } else { state.targets[t].aimed };
+        aim.target = if end || !moves { at_end } else { aimed };
     }
     aim
 }

@@ -3,18 +3,17 @@
 // Rows and columns are the mathematics here; iterators would hide them.
 #![allow(clippy::needless_range_loop)]
 
-use super::Constraints;
+use super::{Constraints, Part};
 use crate::assemble::Mobility;
 use crate::dynamics::top;
 use crate::joint::{End, Kind, Measure};
 use crate::rig::Rig;
-use crate::simulate::State;
 use glam::{DMat3, DVec3};
 
 impl Constraints {
     /// Takes away the rates at which joints open, at scene time `to`.
     #[inline(always)]
-    pub(super) fn settle_rates(&mut self, rig: &Rig, state: &mut State, to: f64, h: f64) {
+    pub(super) fn settle_rates(&mut self, rig: &Rig, state: &mut Part<'_>, to: f64, h: f64) {
         for (j, joint) in rig.joints.iter().enumerate() {
             let hold = &self.holds[j];
             if !hold.active {
@@ -79,7 +78,7 @@ impl Constraints {
 
     /// Matrix, factor and rates of the rows there are.
     #[inline(always)]
-    fn prepare_rates(&mut self, rig: &Rig, state: &State, to: f64, h: f64) {
+    fn prepare_rates(&mut self, rig: &Rig, state: &Part<'_>, to: f64, h: f64) {
         self.system.harden();
         // Velocity and spin of the bodies, where forces will be.
         for (i, s) in state.solids.iter().enumerate() {
@@ -133,7 +132,7 @@ impl Constraints {
     }
 
     /// Lets go of joints that bear more than they can: all parts of a joint of the set-up together.
-    fn break_joints(&self, rig: &Rig, state: &mut State, h: f64) {
+    fn break_joints(&self, rig: &Rig, state: &mut Part<'_>, h: f64) {
         let mut next = 0;
         while next < rig.joints.len() {
             let first = next;

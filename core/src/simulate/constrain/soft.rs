@@ -15,13 +15,12 @@
 // Rows are the mathematics here; iterators would hide them.
 #![allow(clippy::needless_range_loop)]
 
-use super::Constraints;
+use super::{Constraints, Part};
 use crate::assemble::Mobility;
 use crate::dynamics::response::Response;
 use crate::dynamics::top::Axes;
 use crate::joint::{End, Kind, Measure, Rows, SIGNS, Side};
 use crate::rig::{Drive, Rig};
-use crate::simulate::State;
 use crate::solve::MOST;
 use glam::{DMat3, DVec3};
 
@@ -226,7 +225,7 @@ impl Felt {
 impl Constraints {
     /// Makes the springs of the step.
     #[inline(always)]
-    pub(super) fn soften(&mut self, rig: &Rig, state: &State, drives: &[Drive], h: f64) {
+    pub(super) fn soften(&mut self, rig: &Rig, state: &Part<'_>, drives: &[Drive], h: f64) {
         let time = state.time;
         // Of every body: what it yields, and how it moves now. Both are made anew before they are used for anything else.
         for (i, s) in self.room.before.iter().enumerate().filter(|(i, _)| self.jointed[*i]) {
@@ -338,7 +337,7 @@ impl Constraints {
     }
 
     /// The mean torque of the actuators that turn bodies against their parents, noted where they are looked for.
-    pub(super) fn note_pulls(&self, rig: &Rig, state: &mut State, h: f64) {
+    pub(super) fn note_pulls(&self, rig: &Rig, state: &mut Part<'_>, h: f64) {
         for (j, joint) in rig.joints.iter().enumerate() {
             if let Kind::Pose(solid) = joint.kind {
                 let (along, kick) = (&self.room.multipliers[j], &self.room.wanted[j]);

@@ -55,8 +55,8 @@ impl Tie {
         };
         let a = Side::new(&place(joint.ends[0]), &joint.frames[0]);
         let b = Side::new(&place(joint.ends[1]), &memory.grabbed.unwrap_or(joint.frames[1]));
-        let aims =
-            [false, true].map(|end| aim(rig, joint, state, if end { world.to } else { world.from }, end));
+        let aims = [false, true]
+            .map(|end| aim(rig, joint, &state.targets, if end { world.to } else { world.from }, end));
         let rows = Rows::between(joint, &a, &b, &aims[1], Measure::Products);
         let numbers = joint.ends.map(|end| match end {
             End::Solid(s) => number(s),
