@@ -5,6 +5,7 @@ use crate::contact::{Bounds, pose};
 use crate::rig::{Carrier, Collider, Rig};
 use crate::scene::Placement;
 use crate::shape::Geometry;
+use glam::DVec3;
 
 /// Who carries what.
 #[derive(Clone, Debug)]
@@ -12,6 +13,8 @@ pub struct Carriers {
     /// Of each collider: its body, and how far its furthest point is from that body's centre.
     pub body_of: Vec<u32>,
     pub radii: Vec<f64>,
+    /// The largest extent of what is simulated: margins around half spaces are measured by that.
+    pub largest: f64,
     /// Of each body: the extent of its smallest collider.
     pub sizes: Vec<f64>,
     /// Paths of the bodies that follow keys.
@@ -57,6 +60,8 @@ impl Carriers {
                 (c.place.position + c.place.rotation * ball.center()).length() + ball.radius()
             }
         };
+        let simulated = all.iter().filter(|c| matches!(c.carrier, Carrier::Solid(_)));
+        let largest = simulated.map(|c| c.size).filter(|s| s.is_finite()).fold(0.0, f64::max);
         let mut sizes = vec![f64::INFINITY; bodies];
         let mut first = vec![0; bodies + 1];
         for (c, &b) in all.iter().zip(&body_of) {
@@ -79,6 +84,7 @@ impl Carriers {
                 && all.iter().all(|c| alike(c) && alone(c))
                 && all[0].member & all[0].touches != 0,
             radii: all.iter().map(radius).collect(),
+            largest,
             sizes,
             keyed,
             solids: solids as u32,
@@ -141,5 +147,54 @@ fn bounds(geometry: &Geometry, at: &Placement) -> Bounds {
             let around = other.shape().compute_aabb(&pose(at));
             Bounds { low: around.mins, high: around.maxs }
         }
+    }
+}
+
+/// The end of the world, and how far from a floor's middle anything is at most.
+const ENDLESS: f64 = 1e200;
+const FARTHEST: f64 = 1e9;
+
+/// The box around all that is below y = 0 of a place: floors end at their height, slopes nowhere.
+pub fn below(at: &Placement) -> Bounds {
+    let mut all = Bounds { low: DVec3::splat(-ENDLESS), high: DVec3::splat(ENDLESS) };
+    let up = at.rotation * DVec3::Y;
+    for axis in 0..3 {
+        let slope = up.abs().element_sum() - up[axis].abs();
+        if slope < LEVEL {
+            let level = at.position[axis];
+            match up[axis] > 0.0 {
+                true => all.high[axis] = level + slope * FARTHEST,
+                false => all.low[axis] = level - slope * FARTHEST,
+            }
+        }
+    }
+    all
+}
+
+/// A floor is level whose slope is a matter of digits.
+const LEVEL: f64 = 1e-12;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rotation;
+
+    #[test]
+    fn a_floor_ends_at_its_height_whichever_way_is_up() {
+        let position = DVec3::new(3.0, -2.0, 5.0);
+        for (turn, axis, ends) in [
+            (DVec3::ZERO, 1, [-ENDLESS, -2.0]),
+            (DVec3::X * std::f64::consts::FRAC_PI_2, 2, [-ENDLESS, 5.0]),
+            (DVec3::Z * std::f64::consts::FRAC_PI_2, 0, [3.0, ENDLESS]),
+        ] {
+            let found = below(&Placement { position, rotation: rotation::exp(turn) });
+            for k in 0..3 {
+                let [low, high] = if k == axis { ends } else { [-ENDLESS, ENDLESS] };
+                assert!((found.low[k] - low).abs() < 1e-6, "{found:?}");
+                assert!((found.high[k] - high).abs() < 1e-6, "{found:?}");
+            }
+        }
+        let slope = Placement { position, rotation: rotation::exp(DVec3::X * 1e-6) };
+        assert_eq!(below(&slope).high, DVec3::splat(ENDLESS));
     }
 }

@@ -7,8 +7,9 @@ use super::{Touch, World};
 use crate::contact::{Facing, Manifold, Point, fall, near, never_hides, pose};
 use crate::rig::{Collider, Rig};
 use crate::scene::Placement;
+use crate::shape::Geometry;
 use crate::simulate::State;
-use crate::simulate::carriers::around;
+use crate::simulate::carriers::{around, below};
 use crate::simulate::cluster::{Cluster, NEAR};
 use glam::DVec3;
 use parry3d_f64::bounding_volume::Aabb;
@@ -62,7 +63,13 @@ impl Touch {
         }
         let far =
             (body.to.position - body.from.position).length() + body.spun * self.carriers.radii[c as usize];
-        self.tight[c as usize] = all.loosened(0.5 * CLOSE * collider.size + far);
+        self.tight[c as usize] = match &collider.geometry {
+            // Most of a figure is well above it.
+            Geometry::HalfSpace(_) => below(&body.from.then(&collider.place))
+                .with(&below(&body.to.then(&collider.place)))
+                .loosened(0.5 * CLOSE * self.carriers.largest + far),
+            _ => all.loosened(0.5 * CLOSE * collider.size + far),
+        };
         let all = all.loosened(0.5 * NEAR * collider.size);
         self.bounds[c as usize] = all;
         let been = &mut self.been[c as usize];
