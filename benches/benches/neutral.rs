@@ -8,7 +8,7 @@
 use serde_json::{Value, json};
 use sinew_benches::clock::{Least, timed};
 use sinew_benches::figure::{
-    COARSE, COPIES, FINE, Figures, Motors, RATES, SECONDS, Watched, figures as figures_of,
+    BETWEEN, COARSE, COPIES, FINE, Figures, Motors, RATES, SECONDS, Watched, figures as figures_of,
 };
 use sinew_benches::least;
 use sinew_benches::neutral::{LINKS, Neutral, chain, nets, swung};
@@ -280,7 +280,11 @@ fn figures(rows: &mut Vec<Value>) {
             }
         }
         if copies == 1 {
-            COARSE.into_iter().chain([FINE]).for_each(|rate| guided(rows, &scene, Motors::Muscles, rate));
+            BETWEEN
+                .into_iter()
+                .chain(COARSE)
+                .chain([FINE])
+                .for_each(|rate| guided(rows, &scene, Motors::Muscles, rate));
         }
     }
 }

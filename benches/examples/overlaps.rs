@@ -1,12 +1,12 @@
 //! Measures how well other engines keep piles apart, and figures on their aims: `overlaps RESULTS`.
 //!
 //! Rows of results with `poses` name a file beside them that holds where the bodies were after every frame (of figures:
-//! after every longest step): x, y, z and the quaternion w, x, y, z of each, little-endian doubles. The rows get the
+//! evenly over the time they take): x, y, z and the quaternion w, x, y, z of each, little-endian doubles. The rows get the
 //! figures instead.
 
 use glam::{DQuat, DVec3};
 use serde_json::Value;
-use sinew_benches::figure::{self, COPIES, Figures, RATES, Watched};
+use sinew_benches::figure::{self, COPIES, Figures, SECONDS, Watched};
 use sinew_benches::overlap::Watch;
 use sinew_benches::pile::{self, Pile};
 use sinew_core::scene::Placement;
@@ -75,8 +75,11 @@ fn dropped(pile: &Pile, bytes: &[u8]) -> Watch {
 
 fn guided(figures: &Figures, bytes: &[u8]) -> Watched {
     let mut watched = Watched::default();
-    for (k, frame) in placements(bytes).chunks_exact(figures.bodies.len()).enumerate() {
-        watched.see(figures, (k + 1) as f64 / RATES[RATES.len() - 1] as f64, frame);
+    let all = placements(bytes);
+    let frames = all.chunks_exact(figures.bodies.len());
+    let apart = SECONDS / frames.len() as f64;
+    for (k, frame) in frames.enumerate() {
+        watched.see(figures, (k + 1) as f64 * apart, frame);
     }
     watched
 }

@@ -10,7 +10,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scene import EARLY_S, LINKS, SCALARS, Rows, back, best, chosen, least, load, opening, pile, shaken, times, turn
 
 PEER = "MuJoCo"
-NOTES_PER_SECOND = 30  # of figures: after every longest step
+NOTES_PER_SECOND = 30  # of figures, about: after so many whole steps as make that
 rows = Rows()
 
 
@@ -212,7 +212,7 @@ def heap(iterations):
 
 
 def figures(copies, rate, firm=False):
-    """Figures that move and fall, at so many steps a second, timed and noted thirty times a second. `firm`: as deep in the
+    """Figures that move and fall, at so many steps a second, timed and noted about thirty times a second. `firm`: as deep in the
     floor as these steps allow, found by trying: springs of 1.2 steps, which the default would make 2, and hardly soft."""
     scene = load("figure_%d" % copies)
     spec = mujoco.MjSpec()
@@ -249,7 +249,7 @@ def figures(copies, rate, firm=False):
                               gaintype=mujoco.mjtGain.mjGAIN_FIXED, biastype=mujoco.mjtBias.mjBIAS_AFFINE,
                               gainprm=[motor["stiffness"]] + [0] * 9, biasprm=[0, -motor["stiffness"], 0] + [0] * 7)
     model = spec.compile()
-    part, count = rate // NOTES_PER_SECOND, round(scene["seconds"] * rate)
+    part, count = max(rate // NOTES_PER_SECOND, 1), round(scene["seconds"] * rate)
     motors = [j["motor"] for j in scene["joints"]]
     wave = [m["amplitude"] * np.sin(2 * np.pi * np.arange(1, count + 1) / rate + m["phase"]) for m in motors]
     # Made before, since arithmetic in Python would take as long as the steps.

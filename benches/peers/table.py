@@ -109,9 +109,9 @@ table("64 heaps of 20 cubes, per step of 1/60 s", [("islands", "1280 cubes")], p
 
 angle = lambda r, s: short(r.get("tracking"))
 for copies, title in ((1, "A figure of 22 bodies"), (16, "16 figures"), (64, "64 figures")):
-    table(title + " that moves and falls, four seconds" if copies == 1 else title + " that move and fall, four seconds",
+    table(title + " that moves and falls, ten seconds" if copies == 1 else title + " that move and fall, ten seconds",
           [("figure_%d_%d" % (copies, rate), "1/%d s" % rate)
-           for rate in ((1920,) if copies == 1 else ()) + (240, 120, 60, 30) + ((24, 20, 16, 15, 14, 12, 10) if copies == 1 else ())],
+           for rate in ((1920,) if copies == 1 else ()) + (240, 120, 60) + ((50, 40) if copies == 1 else ()) + (30,) + ((24, 20, 16, 15, 14, 12, 10) if copies == 1 else ())],
           [("ms per step", ms[1]), ("ms per second and figure", lambda r, s: short(r["second_ms"])), times, gap,
            ("deepest in the floor", lambda r, s: "-" if r.get("blew_up") else length(r.get("deepest_run"))),
            ("off its aims, rad", angle), ("pelvis after 1 s, m", lambda r, s: short(r.get("pelvis")))])

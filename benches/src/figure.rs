@@ -25,8 +25,8 @@ use std::f64::consts::TAU;
 const FRICTION: f64 = 0.8;
 /// From one figure to the next, m.
 const SPACING: f64 = 3.0;
-/// How long figures are simulated, s: they stand, fall and lie.
-pub const SECONDS: f64 = 4.0;
+/// How long figures are simulated, s: they stand, fall and lie, and go on moving there.
+pub const SECONDS: f64 = 10.0;
 /// How often springs' aims are keyed, straight in between: a ten-thousandth of a degree from the sines.
 const KEYS_PER_SECOND: f64 = 480.0;
 /// How often those of muscles are, as animators key: on smooth curves, as near to the sines.
@@ -42,6 +42,8 @@ pub const COPIES: [usize; 3] = [1, 16, 64];
 pub const RATES: [usize; 4] = [240, 120, 60, 30];
 /// So many a single figure takes as well: with as many, others come nearest to keeping it out of the floor as Sinew does.
 pub const FINE: usize = 1920;
+/// And so many, to know better how long steps may be for others.
+pub const BETWEEN: [usize; 2] = [50, 40];
 /// And so few, where only Sinew still holds it.
 pub const COARSE: [usize; 7] = [24, 20, 16, 15, 14, 12, 10];
 
@@ -211,7 +213,10 @@ impl Figures {
             "floor": true,
             "friction": FRICTION,
             "seconds": SECONDS,
-            "rates": RATES.into_iter().chain((self.copies == 1).then_some(FINE)).collect::<Vec<_>>(),
+            "rates": match self.copies {
+                1 => RATES.into_iter().chain(BETWEEN).chain([FINE]).collect(),
+                _ => RATES.to_vec(),
+            },
         })
     }
 

@@ -12,7 +12,7 @@ const PATIENCE_S: f64 = 8.0;
 /// When shaken scenes are compared, before chaos has its way.
 const EARLY_S: f64 = 0.25;
 const MOST_REPETITIONS: usize = 7;
-/// How often figures are timed and noted: after every longest step.
+/// How often figures are timed and noted, about: after so many whole steps as make that.
 const NOTES_PER_SECOND: usize = 30;
 
 /// Seconds that this thread has computed.
@@ -226,7 +226,7 @@ fn pile(scene: &Value, start: Start, out: &Path) -> Value {
 /// Figures that move and fall, at so many steps a second, timed and noted thirty times a second.
 fn figures(scene: &Value, rate: usize, copies: usize, iterations: usize, out: &Path) -> Value {
     let part = rate / NOTES_PER_SECOND;
-    let frames = scene["seconds"].as_f64().expect("a number") as usize * NOTES_PER_SECOND;
+    let frames = scene["seconds"].as_f64().expect("a number") as usize * rate / part;
     let mut poses = Vec::new();
     let seconds = least(
         frames,
