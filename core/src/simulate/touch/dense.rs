@@ -24,6 +24,8 @@ const WIDTH: usize = 4;
 struct Line {
     bodies: [u32; 2],
     along: [(DVec3, DVec3); 2],
+    /// Impulses move the second body, too: it is no floor.
+    both: bool,
 }
 
 /// The rows of the contacts of an island, and what impulses along them do.
@@ -74,12 +76,13 @@ impl Dense {
             }
             let [n, t, s] = g.axes;
             let bodies = g.bodies;
+            let both = moved[bodies[1] as usize].moves() || coupling.has(bodies[1]);
             for row in &rows[at..at + g.rows] {
-                self.lines.push(Line { bodies, along: [(-n, -row.arms[0]), (n, row.arms[1])] });
+                self.lines.push(Line { bodies, along: [(-n, -row.arms[0]), (n, row.arms[1])], both });
             }
             let across = [(t, DVec3::ZERO), (s, DVec3::ZERO), (DVec3::ZERO, n)];
             for (rub, about) in across.into_iter().take(g.turns()) {
-                self.lines.push(Line { bodies, along: g.push_across(rub, about) });
+                self.lines.push(Line { bodies, along: g.push_across(rub, about), both });
             }
             at += g.rows;
         }
@@ -102,7 +105,7 @@ impl Dense {
         self.answers.clear();
         self.answers.extend_from_slice(moved);
         for j in 0..count {
-            let Line { bodies, along } = self.lines[j];
+            let Line { bodies, along, .. } = self.lines[j];
             for m in &mut self.answers {
                 m.now = Twist::default();
             }
@@ -111,10 +114,14 @@ impl Dense {
             self.answers[bodies[0] as usize].now = x;
             self.answers[bodies[1] as usize].now = y;
             coupling.push_others(bodies, &mut self.answers, along);
-            for i in j..count {
-                let rate = self.lines[i].rate(&self.answers);
-                self.columns[j * self.height + i] = rate;
-                self.columns[i * self.height + j] = rate;
+            let (height, answers) = (self.height, &self.answers[..]);
+            for (i, line) in self.lines.iter().enumerate().skip(j) {
+                let rate = match line.both {
+                    true => line.rate(answers),
+                    false => line.first_rate(answers),
+                };
+                self.columns[j * height + i] = rate;
+                self.columns[i * height + j] = rate;
             }
         }
     }
@@ -192,9 +199,15 @@ impl Dense {
 impl Line {
     #[inline(always)]
     fn rate(&self, moved: &[Moved]) -> f64 {
-        let (x, y) = (&moved[self.bodies[0] as usize].now, &moved[self.bodies[1] as usize].now);
-        let [(f, g), (p, q)] = &self.along;
-        (f.dot(x.velocity) + g.dot(x.spin)) + (p.dot(y.velocity) + q.dot(y.spin))
+        let (y, (p, q)) = (&moved[self.bodies[1] as usize].now, &self.along[1]);
+        self.first_rate(moved) + (p.dot(y.velocity) + q.dot(y.spin))
+    }
+
+    /// What the first body has of it.
+    #[inline(always)]
+    fn first_rate(&self, moved: &[Moved]) -> f64 {
+        let (x, (f, g)) = (&moved[self.bodies[0] as usize].now, &self.along[0]);
+        f.dot(x.velocity) + g.dot(x.spin)
     }
 }
 
