@@ -140,7 +140,15 @@ fn bounds(geometry: &Geometry, at: &Placement) -> Bounds {
             Bounds { low: at.position - reach, high: at.position + reach }
         }
         Geometry::Capsule(capsule) => {
-            let [a, b] = [capsule.segment.a, capsule.segment.b].map(|p| at.position + at.rotation * p);
+            let (a, b) = (capsule.segment.a, capsule.segment.b);
+            if a == -b {
+                let reach = (at.rotation * b).abs();
+                return Bounds {
+                    low: at.position - reach - capsule.radius,
+                    high: at.position + reach + capsule.radius,
+                };
+            }
+            let [a, b] = [a, b].map(|p| at.position + at.rotation * p);
             Bounds { low: a.min(b) - capsule.radius, high: a.max(b) + capsule.radius }
         }
         other => {
