@@ -203,7 +203,7 @@ struct Times {
 
 fn step_solid(rig: &Rig, state: &mut State, lane: &mut Lane, i: usize, times: Times) {
     let solid = &rig.solids[i];
-    let before = state.solids[i];
+    let before = &lane.before[i];
     if before.quarantined {
         return;
     }
@@ -225,24 +225,24 @@ fn step_solid(rig: &Rig, state: &mut State, lane: &mut Lane, i: usize, times: Ti
     if let Some(t) = solid.position_target {
         let tracker = &rig.trackers[t];
         let old = state.targets[t];
-        advance(rig, tracker, &mut state.targets[t], &drive, lane.limits[t], &before, frame, times);
+        advance(rig, tracker, &mut state.targets[t], &drive, lane.limits[t], before, frame, times);
         let jumped = rig.paths[tracker.path].jumps_between(old.on_path.span, state.targets[t].on_path.span);
         prefer_speed(tracker, &state.targets[t], &mut drive);
-        position_pull = Some(pull_position(tracker, &old, &state.targets[t], &before, &drive, times, jumped));
+        position_pull = Some(pull_position(tracker, &old, &state.targets[t], before, &drive, times, jumped));
         if solid.rotation_target == solid.position_target && !posed {
             rotation_pull =
-                Some(pull_rotation(tracker, &old, &state.targets[t], &before, solid, &drive, times, jumped));
+                Some(pull_rotation(tracker, &old, &state.targets[t], before, solid, &drive, times, jumped));
         }
     }
     if let Some(t) = solid.rotation_target.filter(|_| solid.rotation_target != solid.position_target) {
         let tracker = &rig.trackers[t];
         let old = state.targets[t];
-        advance(rig, tracker, &mut state.targets[t], &drive, lane.limits[t], &before, frame, times);
+        advance(rig, tracker, &mut state.targets[t], &drive, lane.limits[t], before, frame, times);
         let jumped = rig.paths[tracker.path].jumps_between(old.on_path.span, state.targets[t].on_path.span);
         // What turns it against its parent is a row between the two.
         if !posed {
             rotation_pull =
-                Some(pull_rotation(tracker, &old, &state.targets[t], &before, solid, &drive, times, jumped));
+                Some(pull_rotation(tracker, &old, &state.targets[t], before, solid, &drive, times, jumped));
         }
     }
 
@@ -322,7 +322,7 @@ fn step_solid(rig: &Rig, state: &mut State, lane: &mut Lane, i: usize, times: Ti
     let sum = after.position + after.velocity + after.momentum;
     let finite = (sum.x + sum.y + sum.z + after.orientation.length_squared()).is_finite();
     if !finite {
-        *after = SolidState { quarantined: true, velocity: DVec3::ZERO, momentum: DVec3::ZERO, ..before };
+        *after = SolidState { quarantined: true, velocity: DVec3::ZERO, momentum: DVec3::ZERO, ..*before };
     }
 }
 

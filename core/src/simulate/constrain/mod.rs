@@ -127,19 +127,30 @@ impl Hold {
         self.frame = self.turned.map(DMat3::from_quat);
     }
 
-    /// Puts one of its frames at the end of the step to where it is with its end at `position` and turned like this.
+    /// Puts one of its frames at the start of the step to where it is with its end at `position` and turned like this.
+    #[inline(always)]
+    fn leave(&mut self, e: usize, position: DVec3, turned: (&DMat3, DQuat)) {
+        if self.point {
+            let lever = *turned.0 * self.place[e];
+            (self.start[e].point, self.start[e].lever) = (position + lever, lever);
+        } else if self.muscle {
+            self.start[e].turned = turned.1 * self.turned[e];
+        } else {
+            self.start[e] = self.side(e, position, turned);
+        }
+    }
+
+    /// The same at the end of the step.
     #[inline(always)]
     fn arrive(&mut self, e: usize, position: DVec3, turned: (&DMat3, DQuat)) {
         if self.point {
             let lever = *turned.0 * self.place[e];
             (self.end[e].point, self.end[e].lever) = (position + lever, lever);
-            return;
-        }
-        if self.muscle {
+        } else if self.muscle {
             self.end[e].turned = turned.1 * self.turned[e];
-            return;
+        } else {
+            self.end[e] = self.side(e, position, turned);
         }
-        self.end[e] = self.side(e, position, turned);
     }
 
     /// Where one of its frames is, with its end at `position` and turned like this.
@@ -397,8 +408,7 @@ impl Constraints {
                 match end {
                     End::Solid(s) => {
                         let before = &self.room.before[*s];
-                        hold.start[e] =
-                            hold.side(e, before.position, (&self.room.axes[*s], before.orientation));
+                        hold.leave(e, before.position, (&self.room.axes[*s], before.orientation));
                     }
                     other => {
                         let at = |time: f64| {
