@@ -239,6 +239,11 @@ impl Clusters {
         (body < carriers.solids).then(|| self.of[body as usize])
     }
 
+    /// Whether a solid is in any of them: those of a part have not all.
+    pub fn has(&self, solid: u32) -> bool {
+        self.own.solids.binary_search(&solid).is_ok()
+    }
+
     /// The cluster of a solid.
     pub fn of_solid(&self, solid: u32) -> usize {
         self.of[solid as usize] as usize

@@ -131,6 +131,11 @@ impl Shift {
             for c in (0..clusters.count()).filter(|c| clusters.is_new(*c)) {
                 copy(rig, &self.start, state, &clusters.get(c), true);
             }
+            if let Some(touch) = &lane.touch {
+                touch.forget_parting(&self.start, state, |body| {
+                    clusters.has(body) && clusters.is_new(clusters.of_solid(body))
+                });
+            }
             let stays = |c: u32| clusters.of_collider(c).is_none_or(|of| !clusters.is_new(of as usize));
             lane.notes.done.retain(|t| t.colliders.iter().all(|c| stays(*c)));
             retain_from(&mut state.strikes, strikes, |s| s.colliders.iter().all(|c| stays(*c)));

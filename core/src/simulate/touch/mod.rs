@@ -293,6 +293,15 @@ impl Touch {
         }
     }
 
+    /// Of some bodies that take their steps again from `start`: what came apart meanwhile has not.
+    pub fn forget_parting(&self, start: &State, state: &mut State, again: impl Fn(u32) -> bool) {
+        for ((parted, before), &body) in state.parted.iter_mut().zip(&start.parted).zip(&self.inside) {
+            if body < self.carriers.solids && again(body) {
+                *parted = *before;
+            }
+        }
+    }
+
     /// A simulated body of a contact.
     fn simulated(&self, bodies: [u32; 2]) -> u32 {
         if bodies[0] < self.carriers.solids { bodies[0] } else { bodies[1] }
