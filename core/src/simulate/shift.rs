@@ -26,7 +26,7 @@ const CHUNK: usize = 256;
 pub struct Shift {
     pub clusters: Clusters,
     /// Room to go back to the start.
-    pub start: State,
+    start: State,
     /// Clusters to be stepped.
     order: Vec<u32>,
     /// Those that were, each with its lane and what had been noted there before it.

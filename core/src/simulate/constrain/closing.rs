@@ -501,7 +501,7 @@ impl Constraints {
             for e in 0..2 {
                 let Some(body) = self.system.structure.ends[j][e] else { continue };
                 let mover = &self.room.movers[body];
-                hold.arrive(e, mover.end_position, (&self.room.axes[body], mover.end_orientation));
+                hold.put(true, e, mover.end_position, (&self.room.axes[body], mover.end_orientation));
             }
         }
     }

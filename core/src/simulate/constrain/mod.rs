@@ -127,29 +127,19 @@ impl Hold {
         self.frame = self.turned.map(DMat3::from_quat);
     }
 
-    /// Puts one of its frames at the start of the step to where it is with its end at `position` and turned like this.
+    /// Puts one of its frames, at the start or at the end of the step, to where it is with its end at `position` and turned like
+    /// this; of points and muscles, only what they need.
     #[inline(always)]
-    fn leave(&mut self, e: usize, position: DVec3, turned: (&DMat3, DQuat)) {
-        if self.point {
+    fn put(&mut self, at_end: bool, e: usize, position: DVec3, turned: (&DMat3, DQuat)) {
+        let whole = (!self.point && !self.muscle).then(|| self.side(e, position, turned));
+        let side = if at_end { &mut self.end[e] } else { &mut self.start[e] };
+        if let Some(whole) = whole {
+            *side = whole;
+        } else if self.point {
             let lever = *turned.0 * self.place[e];
-            (self.start[e].point, self.start[e].lever) = (position + lever, lever);
-        } else if self.muscle {
-            self.start[e].turned = turned.1 * self.turned[e];
+            (side.point, side.lever) = (position + lever, lever);
         } else {
-            self.start[e] = self.side(e, position, turned);
-        }
-    }
-
-    /// The same at the end of the step.
-    #[inline(always)]
-    fn arrive(&mut self, e: usize, position: DVec3, turned: (&DMat3, DQuat)) {
-        if self.point {
-            let lever = *turned.0 * self.place[e];
-            (self.end[e].point, self.end[e].lever) = (position + lever, lever);
-        } else if self.muscle {
-            self.end[e].turned = turned.1 * self.turned[e];
-        } else {
-            self.end[e] = self.side(e, position, turned);
+            side.turned = turned.1 * self.turned[e];
         }
     }
 
@@ -408,7 +398,7 @@ impl Constraints {
                 match end {
                     End::Solid(s) => {
                         let before = &self.room.before[*s];
-                        hold.leave(e, before.position, (&self.room.axes[*s], before.orientation));
+                        hold.put(false, e, before.position, (&self.room.axes[*s], before.orientation));
                     }
                     other => {
                         let at = |time: f64| {
