@@ -109,6 +109,21 @@ fn the_readme_shows_the_c_example_as_it_is() {
 }
 
 #[test]
+fn the_picture_of_speed_and_error_is_of_the_pages_figures() {
+    let drawn = Program::new("python3")
+        .args(["benches/peers/chart.py", "docs/bench.md"])
+        .folder(repository::root())
+        .run()
+        .and_then(|done| done.success())
+        .unwrap()
+        .stdout;
+    assert!(
+        read("docs/pictures/peers.svg") == drawn,
+        "docs/pictures/peers.svg is out of date; draw it anew with benches/peers/chart.py and look at it"
+    );
+}
+
+#[test]
 fn every_example_and_picture_is_shown() {
     let pages: String = repository::files()
         .iter()
