@@ -11,6 +11,17 @@ use sinew_core::setup::{self, Setup, SetupError};
 use std::collections::HashMap;
 use std::path::Path;
 
+/// What saving did that one would not guess.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Saved {
+    /// What is worth knowing.
+    pub remarks: Vec<String>,
+    /// Nodes whose motion went into splines instead of a sample at every frame.
+    pub splined: Vec<usize>,
+    /// How many keys those splines have.
+    pub spline_keys: usize,
+}
+
 /// A scene's file.
 #[derive(Clone, Debug)]
 pub enum Document {
@@ -130,12 +141,12 @@ impl Document {
     }
 
     /// Saves, whole or not at all. In the other format, where the name's ending says so, it is a new file with the clip
-    /// that counts (default: the last) and the file's own physics. Returns what is worth knowing.
-    pub fn save(&self, path: &Path, how: Destination, clip: Option<usize>) -> Result<Vec<String>, Error> {
+    /// that counts (default: the last) and the file's own physics.
+    pub fn save(&self, path: &Path, how: Destination, clip: Option<usize>) -> Result<Saved, Error> {
         match self {
-            Document::Gltf(d) if !usd::is_usd(path) => d.save(path).map(|()| Vec::new()),
+            Document::Gltf(d) if !usd::is_usd(path) => d.save(path).map(|()| Saved::default()),
             Document::Usd(d) if usd::is_usd(path) => d.save(path, how),
-            _ => self.convert(path, clip, None),
+            _ => Ok(Saved { remarks: self.convert(path, clip, None)?, ..Saved::default() }),
         }
     }
 

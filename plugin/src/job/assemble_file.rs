@@ -200,7 +200,7 @@ pub fn assemble_file(
         }
     }
     tell(Progress::begin(Stage::Save))?;
-    report.warnings.extend(document.save(&output, Destination::Layer, None)?);
+    report.warnings.extend(document.save(&output, Destination::Layer, None)?.remarks);
     if let Some(plot) = &request.plot {
         let what = report.name.as_deref().unwrap_or("assembled");
         let title = format!("{}: {what}", document.scene().name);

@@ -72,7 +72,7 @@ pub fn save_physics(
     }
     let mut document = document.clone();
     let mut warnings = document.set_physics(setup, dialect).map_err(bad)?;
-    warnings.extend(document.save(output, Destination::Layer, None)?);
+    warnings.extend(document.save(output, Destination::Layer, None)?.remarks);
     Ok(warnings)
 }
 

@@ -9,6 +9,8 @@ use openusd::usd::Stage;
 #[derive(Clone, Default)]
 pub(super) struct Edits {
     list: Vec<Edit>,
+    /// Nodes that move by splines.
+    splined: Vec<usize>,
 }
 
 #[derive(Clone)]
@@ -44,6 +46,7 @@ impl Edits {
     /// Adds others behind these.
     pub fn append(&mut self, mut others: Edits) {
         self.list.append(&mut others.list);
+        self.splined.append(&mut others.splined);
     }
 
     pub fn over(&mut self, prim: &str) {
@@ -81,6 +84,25 @@ impl Edits {
     /// A spline, as the library has it.
     pub fn set_spline(&mut self, prim: &str, name: &str, kind: &str, spline: Value) {
         self.push(prim, name, kind, false, Values::Spline(spline));
+    }
+
+    /// Notes that a node moves by splines.
+    pub fn note_splined(&mut self, node: usize) {
+        self.splined.push(node);
+    }
+
+    /// Nodes that move by splines, and how many keys all splines have together.
+    pub fn splines(&self) -> (Vec<usize>, usize) {
+        let keys = |edit: &Edit| match edit {
+            Edit::Attribute { values: Values::Spline(Value::Dictionary(spline)), .. } => {
+                match spline.get("knots") {
+                    Some(Value::ValueVec(knots)) => knots.len(),
+                    _ => 0,
+                }
+            }
+            _ => 0,
+        };
+        (self.splined.clone(), self.list.iter().map(keys).sum())
     }
 
     fn push(&mut self, prim: &str, name: &str, kind: &str, uniform: bool, values: Values) {

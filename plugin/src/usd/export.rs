@@ -57,7 +57,7 @@ impl Document {
             setup.clip = document.scene.clips.first().map(|c| c.name.clone());
             document.set_physics(&setup);
         }
-        let mut said = document.save(path, Destination::Flat)?;
+        let mut said = document.save(path, Destination::Flat)?.remarks;
         said.splice(0..0, warnings);
         Ok(said)
     }

@@ -8,6 +8,7 @@ use super::edits::Edits;
 use super::operate;
 use super::stage::{self, Opened, said};
 use super::{Backend, Document, Home, Tolerance, spline};
+use crate::document::Saved;
 use crate::error::Error;
 use crate::files::Staging;
 use glam::DMat4;
@@ -48,12 +49,12 @@ const OF_THE_STAGE: [&str; 10] = [
 impl Document {
     /// Writes to a `.usda`, `.usdc`, `.usd` or `.usdz` file. Returns what is worth knowing. On any error nothing is
     /// written.
-    pub fn save(&self, path: &Path, how: Destination) -> Result<Vec<String>, Error> {
+    pub fn save(&self, path: &Path, how: Destination) -> Result<Saved, Error> {
         let name = path.display().to_string();
         stage::apart(&name, || self.try_save(path, how))
     }
 
-    fn try_save(&self, path: &Path, how: Destination) -> Result<Vec<String>, Error> {
+    fn try_save(&self, path: &Path, how: Destination) -> Result<Saved, Error> {
         let folder = match path.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
@@ -93,14 +94,16 @@ impl Document {
         let mut warnings = Vec::new();
         let (edits, range) = self.edits(&opened, &mut warnings)?;
         opened.remarks()?;
+        let (splined, spline_keys) = edits.splines();
+        let saved = |remarks: Vec<String>| Saved { remarks, splined, spline_keys };
         if self.origin.backend == Backend::OpenUsd {
             warnings.extend(self.save_elsewhere(&opened, edits, range, how, &target)?);
-            return Ok(warnings);
+            return Ok(saved(warnings));
         }
         if is_package {
             self.author(&opened, edits, range)?;
             self.package(&opened, &target)?;
-            return Ok(warnings);
+            return Ok(saved(warnings));
         }
         let bytes = match how {
             Destination::Layer => {
@@ -127,7 +130,7 @@ impl Document {
         let mut staging = Staging::default();
         staging.write(&target, &bytes)?;
         staging.commit()?;
-        Ok(warnings)
+        Ok(saved(warnings))
     }
 
     /// Says in a new layer what the root layer says of the stage, and names its sublayer.
@@ -293,6 +296,9 @@ impl Document {
             let said = tolerance
                 .filter(|_| frames.len() > 1)
                 .and_then(|t| spline::write(path, stack, outer, frames, t, edits));
+            if said.is_some() {
+                edits.note_splined(home.node);
+            }
             warnings.extend(said.or_else(|| operate::write(path, stack, outer, frames, edits)));
         }
         let skeletons: BTreeSet<usize> = nodes

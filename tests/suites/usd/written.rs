@@ -298,7 +298,7 @@ fn the_command_bakes_inspects_sets_up_and_assembles_usd_as_it_does_gltf() {
         let command = command.args(arguments).args(backend::arguments()).folder(folder.path());
         command.run().and_then(|done| done.success()).unwrap_or_else(|e| panic!("{e}")).stdout
     };
-    assert!(run(&["inspect", "bar.usda"]).contains("physics of the scene"));
+    assert!(run(&["inspect", "bar.usda"]).contains("physics in the scene"));
     run(&["bake", "bar.usda", "--frames", "0", "200"]);
     assert!(folder.path().join("bar.sinew.usda").is_file());
     let told: Value = serde_json::from_str(&run(&[
@@ -460,7 +460,7 @@ fn splines_play_what_was_simulated_with_few_keys() {
     }
     for (name, flat) in outputs {
         let out = folder.path().join(name);
-        bake(&file, Some(&out), |r| (r.splines, r.flatten) = (true, flat));
+        let report = bake(&file, Some(&out), |r| (r.splines, r.flatten) = (true, flat));
         let found = worlds(&out);
         let off = exact
             .iter()
@@ -473,6 +473,11 @@ fn splines_play_what_was_simulated_with_few_keys() {
         println!("  {name}: {keys:?} keys for 73 frames, off by {off:.1e} cm");
         assert!(off < most, "{name}: off by {off}");
         assert!(!keys.is_empty() && keys.iter().all(|n| *n < 37), "{keys:?}");
+        assert_eq!(
+            report.keys as u64,
+            keys.iter().sum::<u64>(),
+            "the report counts the keys that were written"
+        );
     }
 }
 
