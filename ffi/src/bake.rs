@@ -248,6 +248,7 @@ unsafe fn plain(r: &sinew_bake_request) -> Result<BakeRequest, Fault> {
         every: Some(r.every).filter(|n| *n > 0),
         hold: job::hold(r.flags, r.hold_frame)?,
         plot: plot.map(Into::into),
+        playblast: None,
         contacts: contacts.map(Into::into),
         compare_steps: has(SINEW_COMPARE_STEPS),
         read: ReadOptions { asset_root: root.map(Into::into), usd_backend: backend(r.flags) },

@@ -8,7 +8,7 @@ use sinew_core::rig::{Rig, compile};
 use sinew_core::scene::{Channel, Channels, Clip, Local, Node, Property, Scene};
 use sinew_core::setup::{Behaviour, Body, Parts, Setup, Shape, automatic};
 use sinew_core::simulate::run;
-use sinew_plugin::plot::draw;
+use sinew_plugin::plot::{draw, draw_playblast};
 
 /// Nodes that go from the origin to a place each, in two seconds.
 fn scene(ends: &[(&str, DVec3)]) -> Scene {
@@ -162,4 +162,43 @@ fn many_touches_leave_a_picture_small() {
     let svg = draw("title", &rig, &motion, None);
     let normals = svg.matches("class=\"thin struck\"").count();
     assert!(normals < 250, "{normals} marks");
+}
+
+/// Values of an attribute that an animation gives the elements of a colour, one list for each.
+fn played(svg: &str, colour: &str, attribute: &str) -> Vec<Vec<f64>> {
+    let of_colour = svg.lines().filter(|l| l.contains(&format!("\"{colour}\"")));
+    let start = format!("attributeName=\"{attribute}\"");
+    of_colour
+        .filter_map(|l| l.split(&start).nth(1)?.split("values=\"").nth(1)?.split('"').next())
+        .map(|values| values.split(';').map(|v| v.parse().unwrap()).collect())
+        .collect()
+}
+
+#[test]
+fn a_playblast_shows_keys_and_bake_at_every_frame_from_the_side_of_the_motion() {
+    // Two seconds at 24 frames per second, away from the usual eye.
+    let (rig, motion) = simulate(&scene(&[("Ball", DVec3::new(0.0, 0.0, 3.0))]), |_| ());
+    let svg = draw_playblast("title", &rig, &motion);
+    assert_eq!(svg, draw_playblast("title", &rig, &motion), "not the same bytes");
+    for odd in ["NaN", "inf", "-0 ", "\"-0\""] {
+        assert!(!svg.contains(odd), "{odd} in {svg}");
+    }
+    let pause = (0.8 * 24.0_f64).round() as usize;
+    for colour in ["#8a8f98", "#4a9ed6"] {
+        let across = played(&svg, colour, "cx");
+        let [across] = across.as_slice() else { panic!("one ball in {colour}: {svg}") };
+        assert_eq!(across.len(), motion.frames() + pause, "a value for every frame, and the last one held");
+        assert!(across[motion.frames() - 1] - across[0] > 500.0, "it goes to the right: {across:?}");
+        assert!(across[motion.frames()..].iter().all(|x| *x == across[motion.frames() - 1]));
+    }
+    // The bake starts from rest behind its keys.
+    let (keys, bake) = (&played(&svg, "#8a8f98", "cx")[0], &played(&svg, "#4a9ed6", "cx")[0]);
+    assert!(bake[12] < keys[12] - 1.0, "{} {}", bake[12], keys[12]);
+}
+
+#[test]
+fn a_playblast_of_nothing_that_moves_is_still_a_picture() {
+    let (rig, motion) = simulate(&scene(&[("A", DVec3::ZERO)]), |s| s.bake.frames = Some([0.0, 0.0]));
+    let svg = draw_playblast("<title>", &rig, &motion);
+    assert!(svg.contains("&lt;title&gt;") && !svg.contains("NaN") && svg.ends_with("</svg>\n"), "{svg}");
 }

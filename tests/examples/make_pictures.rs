@@ -1,4 +1,4 @@
-//! Writes the pictures of the example scenes and of coatings anew, with the `sinew` command of this workspace.
+//! Writes the pictures of the example scenes, those in motion and that of coatings anew, with the `sinew` command of this workspace.
 
 use sinew_tests::program::Program;
 use sinew_tests::{built, repository, scenes, scratch, soft};
@@ -7,12 +7,16 @@ fn main() -> Result<(), String> {
     let (root, scratch) = (repository::root(), scratch::folder("pictures"));
     for (name, _) in scenes::all() {
         let picture = root.join("docs/pictures").join(name).with_extension("svg");
+        let moving = picture.with_file_name(format!("{name}_playblast.svg"));
+        let playblast =
+            scenes::PLAYBLASTS.contains(&name).then_some(["--playblast".as_ref(), moving.as_os_str()]);
         Program::new(built::command()?)
             .args(scenes::picture_command(name))
             .args([&format!("examples/scenes/{name}.gltf"), "-o"])
             .arg(scratch.path().join(name).with_extension("gltf"))
             .arg("--plot")
             .arg(&picture)
+            .args(playblast.into_iter().flatten())
             .folder(root)
             .run()?
             .success()?;

@@ -76,9 +76,12 @@ fn bake(name: &str) -> Shown {
     let folder = scratch::folder(name);
     let scene = repository::root().join("examples/scenes").join(name).with_extension("gltf");
     let (output, plot) = (folder.path().join("out.gltf"), folder.path().join("out.svg"));
+    let moving = folder.path().join("out_playblast.svg");
+    let playblast = scenes::PLAYBLASTS.contains(&name).then_some([Path::new("--playblast"), &moving]);
     let done = Program::new(built::command().unwrap())
         .args(scenes::picture_command(name))
         .args([&scene, Path::new("-o"), &output, Path::new("--plot"), &plot])
+        .args(playblast.into_iter().flatten())
         .arg("--json")
         .run()
         .and_then(|done| done.success())
@@ -89,14 +92,20 @@ fn bake(name: &str) -> Shown {
         assert_eq!(khronos::judge(&output, &scene), Ok(0), "{name}");
     }
     let picture = repository::root().join("docs/pictures").join(name).with_extension("svg");
-    let drawn = std::fs::read_to_string(&plot).unwrap();
+    is_up_to_date(&picture, &plot);
+    if playblast.is_some() {
+        is_up_to_date(&picture.with_file_name(format!("{name}_playblast.svg")), &moving);
+    }
+    let document = Document::open(&output, &ReadOptions::default()).unwrap();
+    Shown { document, frames: report["frames"].as_u64().unwrap() as usize }
+}
+
+fn is_up_to_date(picture: &Path, drawn: &Path) {
     assert!(
-        std::fs::read_to_string(&picture).unwrap_or_default() == drawn,
+        std::fs::read_to_string(picture).unwrap_or_default() == std::fs::read_to_string(drawn).unwrap(),
         "{} is not what the program draws; run the example program make_pictures and look at it",
         picture.display()
     );
-    let document = Document::open(&output, &ReadOptions::default()).unwrap();
-    Shown { document, frames: report["frames"].as_u64().unwrap() as usize }
 }
 
 #[test]

@@ -64,6 +64,8 @@ pub struct BakeRequest {
     pub hold: Option<f64>,
     /// Where a picture of the bake goes, as SVG. Default: nowhere.
     pub plot: Option<PathBuf>,
+    /// Where a picture of it in motion goes, its keys behind it, as SVG that plays. Default: nowhere.
+    pub playblast: Option<PathBuf>,
     /// Where every point of contact goes, frame by frame, as JSON. Default: nowhere.
     pub contacts: Option<PathBuf>,
     /// Simulate a second time with uneven substeps (or even ones, where the set-up has uneven ones), report how
@@ -107,16 +109,21 @@ pub fn default_output(scene: &Path) -> PathBuf {
     scene.with_extension(format!("sinew.{extension}"))
 }
 
+/// Whether a file's name is that of a scene.
+pub fn is_scene(file: &Path) -> bool {
+    let ending = file.extension().map(|e| e.to_string_lossy().to_ascii_lowercase());
+    matches!(ending.as_deref(), Some("gltf" | "glb" | "usd" | "usda" | "usdc" | "usdz"))
+}
+
 /// Refuses a name that says no format, before any work is done.
 pub(super) fn check_output(output: &Path) -> Result<(), JobError> {
-    let ending = output.extension().map(|e| e.to_string_lossy().to_ascii_lowercase());
-    match ending.as_deref() {
-        Some("gltf" | "glb" | "usd" | "usda" | "usdc" | "usdz") => Ok(()),
-        _ => Err(JobError::Use(format!(
-            "{} must end in .gltf, .glb, .usda, .usdc, .usd or .usdz, which says what to write",
-            output.display()
-        ))),
+    if is_scene(output) {
+        return Ok(());
     }
+    Err(JobError::Use(format!(
+        "{} must end in .gltf, .glb, .usda, .usdc, .usd or .usdz, which chooses the format",
+        output.display()
+    )))
 }
 
 /// Refuses a picture under a name of something else: it must not take the place of a scene.
@@ -145,6 +152,7 @@ pub fn bake_file(
     }
     check_output(&output)?;
     check_plot(request.plot.as_deref())?;
+    check_plot(request.playblast.as_deref())?;
     check_contacts(request.contacts.as_deref(), &request.scene, &request.setup)?;
     if !progress(Progress::begin(Stage::Open)) {
         return Err(JobError::Cancelled);
@@ -182,6 +190,15 @@ pub fn bake_file(
     }
     let mut outcome =
         simulate(document.scene(), &setup, &setup_name, document.is_single() && !to_usd, progress)?;
+    if request.detail.is_some_and(|d| d < 1.0) {
+        let wanted = setup.bodies.iter().filter(|b| b.behaviour.simulated()).count();
+        if outcome.compiled.rig.solids.len() >= wanted {
+            outcome.report.warnings.push(
+                "--detail left nothing out: only limbs with a mass of their own that end a chain can be left to their keys, and not if they are pinned, released or held by something else"
+                    .into(),
+            );
+        }
+    }
     let other_steps = match request.compare_steps {
         true => Some(other_steps(document.scene(), &setup, &setup_name, progress)?),
         false => None,
@@ -214,9 +231,19 @@ pub fn bake_file(
         (false, true) => Destination::Flat,
         (false, false) => Destination::Layer,
     };
-    let said = document.save(&output, how, Some(shown))?;
+    let saved = document.save(&output, how, Some(shown))?;
+    if !saved.splined.is_empty() {
+        // A spline has as many keys as it needs; what has none is as it was baked.
+        let others = outcome.baked.channels.iter().filter(|c| !saved.splined.contains(&c.node));
+        outcome.report.keys = saved.spline_keys + others.map(|c| c.curve.times().len()).sum::<usize>();
+    }
+    let title = format!("{}: {}", document.scene().name, names.shown());
+    if let Some(file) = &request.playblast {
+        let picture = crate::plot::draw_playblast(&title, &outcome.compiled.rig, &outcome.motion);
+        crate::files::write_whole(file, picture.as_bytes())
+            .map_err(|error| JobError::Io { file: file.clone(), error })?;
+    }
     if let Some(plot) = &request.plot {
-        let title = format!("{}: {}", document.scene().name, names.shown());
         let also = other_steps
             .as_ref()
             .map(|m| (if setup.world.uneven_substeps { "even substeps" } else { "uneven substeps" }, m));
@@ -239,10 +266,11 @@ pub fn bake_file(
     report.scene = request.scene.display().to_string();
     report.output = Some(output.display().to_string());
     report.plot = request.plot.as_ref().map(|p| p.display().to_string());
+    report.playblast = request.playblast.as_ref().map(|p| p.display().to_string());
     report.contacts_file = request.contacts.as_ref().map(|p| p.display().to_string());
     report.steps_apart = other_steps.as_ref().map(|other| farthest_apart(&outcome.motion, other));
     report.warnings.splice(0..0, document.warnings().iter().cloned().chain(warnings));
-    report.warnings.extend(said);
+    report.warnings.extend(saved.remarks);
     Ok(outcome.report)
 }
 

@@ -17,7 +17,7 @@ mod run;
 mod setup_file;
 
 pub use assemble_file::{AssembleRequest, AssemblyReport, BodyMoved, JointClosed, assemble_file};
-pub use bake_file::{BakeRequest, bake_file, default_output};
+pub use bake_file::{BakeRequest, bake_file, default_output, is_scene};
 pub use clip_names::ClipNames;
 pub use error::JobError;
 pub use inspect::{Inspection, inspect};

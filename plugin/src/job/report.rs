@@ -35,6 +35,8 @@ pub struct Report {
     pub output: Option<String>,
     /// Where the picture was written, if it was.
     pub plot: Option<String>,
+    /// Where a picture of it in motion went.
+    pub playblast: Option<String>,
     /// Where every point of contact was written, if it was.
     pub contacts_file: Option<String>,
     /// Frames per second.

@@ -116,6 +116,7 @@ pub fn simulate(
         additive: None,
         output: None,
         plot: None,
+        playblast: None,
         contacts_file: None,
         frames_per_second: rig.range.frames_per_second,
         first_frame: rig.range.first,

@@ -4,11 +4,12 @@
 //! Bodies lie over each other in one figure, as in Lamouret 1995: to compare settings, put several bodies on the
 //! same keys. In the order that data flows: `track`, `marks`, `skeleton` and `silhouette` take what is drawn out of a
 //! motion, `ticks`,
-//! `panel` and `moments` map it to the page, `svg` writes it, and this file arranges the page.
+//! `panel` and `moments` map it to the page, `svg` writes it, and this file arranges the page. `playblast` shows it in motion.
 
 mod marks;
 mod moments;
 mod panel;
+mod playblast;
 mod section;
 mod silhouette;
 mod skeleton;
@@ -16,6 +17,7 @@ mod svg;
 mod ticks;
 mod track;
 
+pub use playblast::draw_playblast;
 pub use section::{Outline, draw_sections};
 
 use marks::Marks;

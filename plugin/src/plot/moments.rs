@@ -46,7 +46,7 @@ impl View {
             () => {
                 let eye = DVec3::new(0.45, 0.4, 0.8).normalize();
                 let right = DVec3::Y.cross(eye).normalize();
-                (right, eye.cross(right), "above and before")
+                (right, eye.cross(right), "above and in front")
             }
         };
         View { right, up, name }
@@ -94,11 +94,13 @@ fn bounds<const N: usize>(points: impl Iterator<Item = [f64; N]>) -> [(f64, f64)
     bounds.map(|b| if b.0 <= b.1 { b } else { (0.0, 1.0) })
 }
 
-fn as_simulated(s: &Sample) -> Placement {
+/// Where a node ended up.
+pub fn as_simulated(s: &Sample) -> Placement {
     s.node
 }
 
-fn as_keyed(s: &Sample) -> Placement {
+/// Where its keys have it.
+pub fn as_keyed(s: &Sample) -> Placement {
     s.keys
 }
 

@@ -31,12 +31,9 @@ impl Silhouette {
         if matches!(collider.geometry, Geometry::HalfSpace(_)) {
             return None;
         }
-        let shape = collider.geometry.shape().as_support_map()?;
         let mut corners: Vec<(f64, f64)> = Vec::new();
-        for i in 0..DIRECTIONS {
-            // Half a step on, so that no direction is square to a face that is straight on the page.
-            let (sine, cosine) = (std::f64::consts::TAU * (i as f64 + 0.5) / DIRECTIONS as f64).sin_cos();
-            let corner = on_page(shape.support_point(&pose(&place), right * cosine + up * sine));
+        for (i, corner) in self::corners(collider, carrier, [right, up], DIRECTIONS)?.into_iter().enumerate()
+        {
             let far = |c: &(f64, f64)| (c.0 - corner.0).hypot(c.1 - corner.1) > 1e-3 * collider.size;
             if corners.last().is_none_or(far) && (i + 1 < DIRECTIONS || corners.first().is_none_or(far)) {
                 corners.push(corner);
@@ -94,6 +91,24 @@ impl Silhouette {
             }
         }
     }
+}
+
+/// The farthest points of a convex shape in so many directions of the page; `None` for a surface.
+pub fn corners(
+    collider: &Collider,
+    carrier: &Placement,
+    [right, up]: [DVec3; 2],
+    directions: usize,
+) -> Option<Vec<(f64, f64)>> {
+    let place = pose(&carrier.then(&collider.place));
+    let shape = collider.geometry.shape().as_support_map()?;
+    let corner = |i: usize| {
+        // Half a step on, so that no direction is square to a face that is straight on the page.
+        let (sine, cosine) = (std::f64::consts::TAU * (i as f64 + 0.5) / directions as f64).sin_cos();
+        let farthest = shape.support_point(&place, right * cosine + up * sine);
+        (farthest.dot(right), farthest.dot(up))
+    };
+    Some((0..directions).map(corner).collect())
 }
 
 #[cfg(test)]

@@ -9,6 +9,9 @@ text{font-family:'Helvetica Neue',Arial,'Liberation Sans',sans-serif;fill:#333}\
 path{fill:none;stroke-linejoin:round;stroke-linecap:round}.curve{stroke-width:2}.thin{stroke-width:1.5}\
 .keys{stroke-width:1.2;stroke-dasharray:5 4}.faint{opacity:.35}.limit{stroke-width:1.5}";
 
+/// Looks of the keys behind what moves.
+const GHOST: &str = ".ghost{opacity:.5}";
+
 /// Looks of shapes, for figures that have some.
 const SHAPES: &str = ".body{fill:#fff;fill-opacity:.8;stroke-width:1.5}";
 
@@ -80,6 +83,11 @@ impl Svg {
         }
     }
 
+    /// Marks as they are.
+    pub fn marks(&mut self, marks: &str) {
+        self.body += marks;
+    }
+
     /// Marks that were written around the origin, moved to a point.
     pub fn group(&mut self, x: f64, y: f64, marks: &str) {
         self.body += &format!("<g transform=\"translate({} {})\">{marks}</g>\n", number(x), number(y));
@@ -89,9 +97,10 @@ impl Svg {
     pub fn finish(self, width: f64, height: f64) -> String {
         let (width, height) = (number(width), number(height));
         let shapes = if self.body.contains("class=\"body\"") { SHAPES } else { "" };
+        let ghost = if self.body.contains("class=\"ghost\"") { GHOST } else { "" };
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
-             viewBox=\"0 0 {width} {height}\">\n<style>{STYLE}{shapes}</style>\n\
+             viewBox=\"0 0 {width} {height}\">\n<style>{STYLE}{shapes}{ghost}</style>\n\
              <rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>\n{}</svg>\n",
             self.body
         )

@@ -96,6 +96,9 @@ pub fn setups() -> Vec<(&'static str, String)> {
     ]
 }
 
+/// Scenes that are shown in motion, too, as `NAME_playblast.svg`.
+pub const PLAYBLASTS: [&str; 2] = ["stairs", "figure_ball"];
+
 /// The command that draws the picture of a scene, and what it needs besides `--plot`.
 pub fn picture_command(name: &str) -> &'static [&'static str] {
     match name {
