@@ -87,7 +87,15 @@ fn inspect_says_what_is_there_and_what_would_be_simulated() {
 #[test]
 fn setup_writes_a_file_that_bake_uses() {
     let (folder, _) = hop("setup");
-    sinew(&["setup", "hop.gltf"], folder.path()).success().unwrap();
+    let said = sinew(&["setup", "hop.gltf"], folder.path()).success().unwrap().stdout;
+    assert!(said.ends_with("then: sinew bake hop.gltf\n") && said.contains("(1 body)"), "{said}");
+    let elsewhere =
+        sinew(&["setup", "hop.gltf", "-o", "other.json"], folder.path()).success().unwrap().stdout;
+    // What it prints is what finds the file again.
+    let line = elsewhere.split("then: sinew ").nth(1).expect("it says what to do next").trim().to_owned()
+        + " --json";
+    let r = json(&sinew(&line.split(' ').collect::<Vec<_>>(), folder.path()).success().unwrap());
+    assert_eq!(r["setup"], "other.json", "{elsewhere}");
     let again = sinew(&["setup", "hop.gltf"], folder.path()).code_is(2).unwrap();
     assert!(again.stderr.contains("--force"), "{}", again.stderr);
     let file = folder.path().join("hop.sinew.json");
@@ -100,6 +108,10 @@ fn setup_writes_a_file_that_bake_uses() {
     assert_eq!(same["bodies"], auto["bodies"], "the written set-up is the automatic one");
     assert_eq!(same["setup"], "hop.sinew.json");
     let mut edited: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    assert_eq!(edited["bodies"][0]["actuator"]["preset"], "reactive", "the sliders are there: {edited}");
+    for slider in ["strength", "damping", "compensation", "blend"] {
+        assert_eq!(edited["groups"][0][slider], 1, "{slider} in {edited}");
+    }
     edited["bodies"][0]["actuator"]["preset"] = "limp".into();
     fs::write(&file, edited.to_string()).unwrap();
     let limp = json(&sinew(&["bake", "hop.gltf", "--json"], folder.path()).success().unwrap());
@@ -376,17 +388,28 @@ fn the_root_and_the_detail_of_a_figure_are_flags() {
 fn exit_codes_tell_use_from_input_from_disk() {
     let (folder, _) = hop("codes");
     fs::write(folder.path().join("broken.glb"), b"glTF\x02\0\0\0").unwrap();
+    fs::create_dir(folder.path().join("empty")).unwrap();
     for (code, arguments, says) in [
         (2, &["bake"][..], "SCENE"),
         (2, &["bake", "hop.gltf", "--preset", "strong"], "subtle"),
         (2, &["bake", "hop.gltf", "--root", "loose"], "planted"),
         (2, &["bake", "hop.gltf", "--root", "free"], "no group \"root\""),
-        (3, &["bake", "hop.gltf", "--detail", "1.5"], "0 to 1"),
-        (3, &["bake", "hop.gltf", "--threads", "0"], "threads"),
+        (2, &["bake", "hop.gltf", "--detail", "1.5"], "--detail: 1.5 is out of range; give 0 to 1"),
+        (2, &["bake", "hop.gltf", "--threads", "0"], "--threads: "),
+        (2, &["bake", "hop.gltf", "--tolerance=-1"], "--tolerance: "),
+        (2, &["bake", "hop.gltf", "--tolerance-deg=-1"], "--tolerance-deg: "),
+        (2, &["bake", "hop.gltf", "--on", "0"], "--on: "),
+        (2, &["bake", "hop.gltf", "--hold", "nan"], "--hold: "),
+        (2, &["bake", "hop.gltf", "--only", "Bell"], "--only: "),
         (2, &["frobnicate"], "frobnicate"),
         (3, &["bake", "broken.glb"], "broken.glb"),
-        (3, &["bake", "hop.gltf", "--clip", "Hip"], "did you mean \"Hop\"?"),
-        (3, &["bake", "hop.gltf", "--frames", "9", "3"], "frames"),
+        (2, &["bake", "hop.gltf", "--clip", "Hip"], "--clip: "),
+        (2, &["inspect", "hop.gltf", "--clip", "Hip"], "did you mean \"Hop\"?"),
+        (2, &["setup", "hop.gltf", "--clip", "Hip"], "did you mean \"Hop\"?"),
+        (2, &["assemble", "hop.gltf", "--clip", "Hip"], "did you mean \"Hop\"?"),
+        (2, &["bake", "hop.gltf", "--frames", "9", "3"], "--frames: "),
+        (2, &["bake", "."], "is a folder with 2 scenes in it"),
+        (2, &["inspect", "empty"], "is a folder without a scene in it"),
         (2, &["bake", "hop.gltf", "-o", "out.fbx"], ".glb"),
         (4, &["bake", "absent.glb"], "absent.glb"),
         (4, &["bake", "hop.gltf", "-o", "no/such/folder.glb"], "no/such"),
@@ -396,7 +419,26 @@ fn exit_codes_tell_use_from_input_from_disk() {
         assert!(f.stderr.contains(says), "{arguments:?}: {}", f.stderr);
         assert!(!f.stderr.contains("panicked"), "{}", f.stderr);
     }
-    assert_eq!(names(folder.path()), ["broken.glb", "hop.gltf"], "nothing was left behind");
+    // The same values in a set-up file are bad input.
+    let setup = r#"{"sinew":1,"world":{"detail":1.5},"bodies":[{"node":"Ball"}]}"#;
+    fs::write(folder.path().join("detail.json"), setup).unwrap();
+    sinew(&["bake", "hop.gltf", "--setup", "detail.json"], folder.path()).code_is(3).unwrap();
+    assert_eq!(
+        names(folder.path()),
+        ["broken.glb", "detail.json", "empty", "hop.gltf"],
+        "nothing was left behind"
+    );
+}
+
+#[test]
+fn detail_that_leaves_nothing_out_says_so() {
+    let (folder, _) = hop("detail");
+    let said = |flags: &[&str]| {
+        let f = sinew(&[&["bake", "hop.gltf", "--json"], flags].concat(), folder.path()).success().unwrap();
+        json(&f)["warnings"].to_string()
+    };
+    assert!(said(&["--detail", "0.5"]).contains("--detail left nothing out"));
+    assert_eq!(said(&["--detail", "1", "--name", "Again"]), "[]");
 }
 
 #[test]

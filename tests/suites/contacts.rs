@@ -100,7 +100,7 @@ fn the_report_tells_of_strikes_as_the_closed_form_has_them() {
     assert!(touching > 0.2 && touching < 0.8, "{touching}");
 
     let said = sinew(&["bake", "ball.gltf", "--name", "again"], folder.path()).success().unwrap().stdout;
-    let line = format!("  Ball struck Floor {} times, hardest ", strikes.len());
+    let line = format!("  Ball hit Floor {} times, hardest ", strikes.len());
     assert!(said.contains(&line) && said.contains(" N s at frame 10.8\n"), "{line}: {said}");
 }
 

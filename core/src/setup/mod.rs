@@ -33,7 +33,7 @@ pub use release::Release;
 pub use shape::{Part, Shape};
 pub use solver::{Solver, Tier};
 pub use vessel::Vessel;
-pub use write::to_text;
+pub use write::{to_text, to_text_with_sliders};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,27 +1,65 @@
 //! The set-up file as people read it: what is as by default is left out, and what fits on a line is on one.
 
-use super::{Body, Group, Setup, World};
+use super::{Behaviour, Body, Group, Setup, World};
 use serde_json::{Map, Value, to_value};
 
 /// Lines are at most this long where they can be broken.
 const WIDTH: usize = 110;
 
+/// What an animator turns first, of the world, of groups and of guided bodies: written out to be edited, although it is
+/// as by default.
+const SLIDERS: [&str; 9] = [
+    "gravity_scale",
+    "time_scale",
+    "strength",
+    "damping",
+    "compensation",
+    "blend",
+    "behaviour",
+    "timing",
+    "preset",
+];
+
 /// A set-up as short as it reads the same.
 pub fn to_text(setup: &Setup) -> String {
+    text(setup, &[])
+}
+
+/// The same set-up with its sliders there to be edited. Where there are no groups, what is guided gets one, so that a single
+/// number changes all of it.
+pub fn to_text_with_sliders(setup: &Setup) -> String {
+    let mut setup = setup.clone();
+    if setup.groups.is_empty() {
+        let mut guided = setup.bodies.iter_mut().filter(|b| b.behaviour == Behaviour::Guided).peekable();
+        if guided.peek().is_some() {
+            guided.for_each(|b| b.groups.push(EVERYTHING.into()));
+            setup.groups.push(Group::new(EVERYTHING, 1.0));
+        }
+    }
+    text(&setup, &SLIDERS)
+}
+
+/// The group of all that is guided, where nothing else is grouped.
+const EVERYTHING: &str = "all";
+
+/// A set-up without what is as by default, but for `keep`.
+fn text(setup: &Setup, keep: &[&str]) -> String {
     let mut value = to_value(setup).unwrap_or_default();
     let default = to_value(Setup::default()).unwrap_or_default();
     if let Some(world) = value.get_mut("world") {
-        strip(world, &to_value(World::default()).unwrap_or_default());
+        strip(world, &to_value(World::default()).unwrap_or_default(), keep);
     }
     let each = |list: Option<&mut Value>, plain: Value| {
         for item in list.and_then(Value::as_array_mut).into_iter().flatten() {
-            strip(item, &plain);
+            // What is not guided has no muscles to set.
+            let idle = item.get("behaviour").is_some_and(|b| b != "guided");
+            strip(item, &plain, if idle { &[] } else { keep });
         }
     };
     each(value.get_mut("bodies"), to_value(Body::new("")).unwrap_or_default());
     each(value.get_mut("groups"), to_value(Group::new("", 1.0)).unwrap_or_default());
     if let Some(bake) = value.get_mut("bake") {
-        strip(bake, &default["bake"]);
+        strip(bake, &default["bake"], &[]);
     }
     if let Value::Object(map) = &mut value {
         map.retain(|_, v| {
@@ -34,19 +72,25 @@ pub fn to_text(setup: &Setup) -> String {
     text
 }
 
-/// Removes what is as in `plain`. Objects with a `kind` are one value, and so are names.
-fn strip(value: &mut Value, plain: &Value) {
+/// Removes what is as in `plain` and not in `keep`. Objects with a `kind` are one value, and so are names.
+fn strip(value: &mut Value, plain: &Value, keep: &[&str]) {
     let (Value::Object(map), Value::Object(plain)) = (value, plain) else { return };
     let mut kept = Map::new();
     for (key, mut inner) in std::mem::take(map) {
         match plain.get(&key) {
-            Some(same) if *same == inner => continue,
-            Some(same) if inner.get("kind").is_none() => strip(&mut inner, same),
+            _ if keep.contains(&key.as_str()) => {}
+            Some(same) if *same == inner && !has(&inner, keep) => continue,
+            Some(same) if inner.get("kind").is_none() => strip(&mut inner, same, keep),
             _ => {}
         }
         kept.insert(key, inner);
     }
     *map = kept;
+}
+
+/// Whether an object has one of these fields.
+fn has(value: &Value, fields: &[&str]) -> bool {
+    fields.iter().any(|f| value.get(f).is_some())
 }
 
 /// Writes a value at an indent, the first line of which has `used` characters already.
@@ -117,5 +161,26 @@ mod tests {
         assert_eq!(from_json(&text).unwrap(), setup, "{text}");
         assert!(text.contains("{ \"node\": \"B\" }") && !text.contains("gravity"), "{text}");
         assert!(text.contains("\"kind\": \"sphere\", \"radius\": 2"), "{text}");
+    }
+
+    #[test]
+    fn sliders_are_there_to_be_edited() {
+        let mut setup = Setup::default();
+        setup.bodies = vec![Body::new("Ball"), Body { behaviour: Behaviour::Static, ..Body::new("Wall") }];
+        let text = to_text_with_sliders(&setup);
+        for slider in SLIDERS {
+            assert_eq!(
+                text.matches(&format!("\"{slider}\"")).count(),
+                if slider == "behaviour" { 2 } else { 1 },
+                "{text}"
+            );
+        }
+        let mut read = from_json(&text).unwrap();
+        assert_eq!(read.groups.remove(0), Group::new("all", 1.0));
+        assert_eq!(read.bodies[0].groups.pop().as_deref(), Some("all"));
+        assert_eq!(read, setup);
+        // Groups that are there already are the sliders.
+        setup.groups.push(Group::new("legs", 0.6));
+        assert_eq!(from_json(&to_text_with_sliders(&setup)).unwrap(), setup);
     }
 }

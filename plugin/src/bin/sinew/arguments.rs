@@ -7,10 +7,10 @@ use sinew_plugin::job::{AssembleRequest, BakeRequest, PhysicsRequest, SetupSourc
 use sinew_plugin::usd::Backend;
 use std::path::{Path, PathBuf};
 
-/// Gives keyed animation weight: simulates actuators that chase the keys and bakes the result as a new clip.
+/// Gives keyed animation weight: simulates muscles of limited strength that chase the keys, and bakes the result as a new clip.
 ///
-/// Exit codes: 0 done, 1 done but something named fell short, 2 bad use, 3 bad input, 4 reading or writing
-/// failed, 5 cancelled.
+/// Exit codes: 0 done, 1 done but something fell short (the warnings say what), 2 bad use, 3 bad input, 4 reading or
+/// writing failed, 5 cancelled.
 #[derive(Parser)]
 #[command(name = "sinew", version, arg_required_else_help = true)]
 pub struct Arguments {
@@ -22,15 +22,17 @@ pub struct Arguments {
 pub enum Command {
     /// Simulate a scene and write it with a new clip.
     Bake(Bake),
-    /// Put a broken or roughly posed scene together by its joints: a clip frame by frame, or the pose.
+    /// Close the joints of a broken or roughly posed scene: every frame of a clip, or the pose.
+    ///
+    /// Nothing is simulated.
     Assemble(Assemble),
-    /// Say what is in a scene and what would be simulated.
+    /// Show what is in a scene and what would be simulated.
     Inspect(Input),
-    /// Write the set-up that would be used without a file, ready to edit; or a set-up into the scene, as physics.
+    /// Write the automatic set-up as a file to edit, or write a set-up into the scene as physics.
     Setup(Setup),
     /// Print the version.
     Version {
-        /// As JSON.
+        /// Print JSON.
         #[arg(long)]
         json: bool,
     },
@@ -41,16 +43,16 @@ pub enum Command {
 pub struct Input {
     /// The scene: .gltf, .glb, .usda, .usdc, .usd or .usdz.
     pub scene: PathBuf,
-    /// Clip that guides, by name or #index [default: the set-up's, else the first].
+    /// The clip to follow, by name or #index [default: the set-up's, else the first that moves something].
     #[arg(long, value_name = "NAME")]
     pub clip: Option<String>,
     /// Set-up file [default: NAME.sinew.json beside the scene, else the physics in the scene, else automatic].
     #[arg(long, value_name = "FILE", conflicts_with = "auto")]
     pub setup: Option<PathBuf>,
-    /// Use the set-up that there would be without a file.
+    /// Ignore NAME.sinew.json: use the physics in the scene, else the automatic set-up.
     #[arg(long)]
     pub auto: bool,
-    /// Folder that buffers, images and layers may come from besides the scene's own.
+    /// A second folder, besides the scene's own, that buffers, images and layers may be read from.
     #[arg(long, value_name = "FOLDER")]
     pub asset_root: Option<PathBuf>,
     #[command(flatten)]
@@ -63,7 +65,7 @@ pub struct Input {
 /// How USD is read and written.
 #[derive(Args)]
 pub struct Usd {
-    /// Who composes USD and writes it.
+    /// What composes and writes USD.
     #[arg(long = "usd-backend", value_name = "WHO", default_value = "built-in")]
     backend: UsdBackend,
 }
@@ -89,70 +91,73 @@ impl Usd {
 pub struct Bake {
     #[command(flatten)]
     pub input: Input,
-    /// Where the result goes; the ending says the format [default: NAME.sinew.EXT beside the scene, .usda for USD].
+    /// Where to write the result; the extension chooses the format [default: NAME.sinew.EXT beside the scene, .usda for USD].
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Name of the new clip [default: the source's with " (Sinew)"].
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
-    /// Put the new clip in the place of the one of that name, or else of the source.
+    /// Replace the clip of that name, or else the source clip.
     #[arg(long)]
     pub replace: bool,
     /// Overwrite the scene itself.
     #[arg(long, conflicts_with = "output")]
     pub in_place: bool,
-    /// USD: write everything into one layer, instead of a new layer over the scene.
+    /// USD: write everything into one layer instead of a new layer over the scene.
     #[arg(long, conflicts_with = "in_place")]
     pub flatten: bool,
-    /// USD: write few keys as splines, instead of a sample at every frame.
+    /// USD: write splines with few keys instead of a sample on every frame.
     #[arg(long)]
     pub splines: bool,
-    /// Strength of every actuator.
+    /// How strong every body is.
     #[arg(long)]
     pub preset: Option<Preset>,
-    /// Who holds figures up [default: the set-up's].
+    /// What holds characters up [default: as in the set-up].
     #[arg(long)]
     pub root: Option<Root>,
-    /// How many of the limbs are simulated, 0 to 1; the lightest stay as keyed [default: the set-up's].
+    /// Share of the limbs that are simulated, 0 to 1; the lightest, outermost ones stay as keyed [default: as in the set-up].
     #[arg(long, value_name = "SHARE")]
     pub detail: Option<f64>,
-    /// Threads to simulate on; the result is the same on any number [default: the set-up's, else one for each core].
+    /// Number of threads; the result is the same with any number [default: as in the set-up, else one per core].
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
     /// First and last frame [default: the clip's].
     #[arg(long, num_args = 2, value_names = ["FIRST", "LAST"], allow_negative_numbers = true)]
     pub frames: Option<Vec<f64>>,
-    /// A key on every frame instead of few.
+    /// Write a key on every frame instead of few.
     #[arg(long)]
     pub every_frame: bool,
-    /// How far fitted keys may be from the simulation, scene units.
+    /// How far the baked curves may be from the simulation, in scene units.
     #[arg(long, value_name = "UNITS")]
     pub tolerance: Option<f64>,
-    /// The same for rotations, degrees.
+    /// The same for rotations, in degrees.
     #[arg(long, value_name = "DEGREES")]
     pub tolerance_deg: Option<f64>,
-    /// The range is one turn of a cycle: simulate until it repeats, and bake a turn whose end meets its start.
+    /// Treat the range as one cycle: simulate until it repeats, and bake a cycle whose end meets its start.
     #[arg(long = "loop")]
     pub looped: bool,
-    /// Give only this node or group new curves; * stands for any letters. May be given several times.
+    /// Write new curves for this node or group only; * matches anything. May be given several times.
     #[arg(long, value_name = "NAME")]
     pub only: Vec<String>,
     /// The whole motion, a clip to add to the keys, or both [default: full].
     #[arg(long)]
     pub layer: Option<Layer>,
-    /// Hold every pose for N frames: 2 for animation on twos.
+    /// Hold every pose for N frames; 2 is animation on twos.
     #[arg(long, value_name = "N")]
     pub on: Option<u32>,
-    /// From this frame on all stays as it is then.
+    /// Freeze everything from this frame on.
     #[arg(long, value_name = "FRAME")]
     pub hold: Option<f64>,
-    /// Draw paths, values over time and effort as SVG.
+    /// Draw paths, curves and effort as an SVG.
     #[arg(long, value_name = "FILE")]
     pub plot: Option<PathBuf>,
-    /// Write every point of contact at every frame as JSON.
+    /// Draw the bake in motion, its keys as a ghost behind it, as an SVG that plays in any browser.
+    #[arg(long, value_name = "FILE")]
+    pub playblast: Option<PathBuf>,
+    /// Write every contact point of every frame as JSON.
     #[arg(long, value_name = "FILE")]
     pub contacts: Option<PathBuf>,
-    /// Simulate again with uneven substeps and say how far apart the two are; dots in the picture.
+    /// Simulate again with uneven substeps and report how far apart the two are; dots in the picture.
     #[arg(long)]
     pub compare_steps: bool,
 }
@@ -161,19 +166,19 @@ pub struct Bake {
 pub struct Assemble {
     #[command(flatten)]
     pub input: Input,
-    /// Where the result goes; the ending says the format [default: NAME.sinew.EXT beside the scene, .usda for USD].
+    /// Where to write the result; the extension chooses the format [default: NAME.sinew.EXT beside the scene, .usda for USD].
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Name of the new clip [default: the source's with " (assembled)"].
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
-    /// Change the nodes' own transforms instead of making a clip; so without clips, too.
+    /// Change the nodes' own transforms instead of adding a clip, as is done where there are no clips.
     #[arg(long, conflicts_with_all = ["name", "clip"])]
     pub pose: bool,
-    /// The nearest pose by mass, not just a near one; clips always get it.
+    /// Find the nearest pose, weighted by mass, rather than any near one; clips always get it.
     #[arg(long)]
     pub nearest: bool,
-    /// Draw it before and after as SVG.
+    /// Draw it before and after as an SVG.
     #[arg(long, value_name = "FILE")]
     pub plot: Option<PathBuf>,
 }
@@ -183,20 +188,20 @@ pub struct Setup {
     /// The scene: .gltf, .glb, .usda, .usdc, .usd or .usdz.
     #[arg(required_unless_present = "schema")]
     pub scene: Option<PathBuf>,
-    /// Clip that guides, by name or #index [default: the first].
+    /// The clip to follow, by name or #index [default: the first that moves something].
     #[arg(long, value_name = "NAME")]
     pub clip: Option<String>,
-    /// Where it goes [default: NAME.sinew.json beside the scene].
+    /// Where to write it [default: NAME.sinew.json beside the scene].
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Overwrite a set-up that is there.
+    /// Overwrite an existing set-up.
     #[arg(long)]
     pub force: bool,
-    /// Write the scene itself, with its set-up as physics in it; the ending says the format; from USD to USD it is a layer.
+    /// Write the scene with its set-up in it as physics; the extension chooses the format, and from USD to USD it is a layer.
     /// Also --to-usd.
     #[arg(long, alias = "to-usd", value_name = "FILE", requires = "scene", conflicts_with_all = ["output", "force"])]
     pub into: Option<PathBuf>,
-    /// The extensions that it is written as in glTF.
+    /// Which glTF extensions to write.
     #[arg(long, value_name = "FAMILY", default_value = "khr", requires = "into")]
     pub physics: Physics,
     /// The set-up to write [default: NAME.sinew.json beside the scene, else the physics in it, else automatic].
@@ -204,7 +209,7 @@ pub struct Setup {
     pub setup: Option<PathBuf>,
     #[command(flatten)]
     pub usd: Usd,
-    /// Print it instead of writing; with --into, print what was done.
+    /// Print the set-up instead of writing it; with --into, print a report.
     #[arg(long)]
     pub json: bool,
     /// Print the JSON Schema of set-up files.
@@ -214,13 +219,13 @@ pub struct Setup {
 
 #[derive(Clone, Copy, ValueEnum)]
 pub enum Preset {
-    /// Stays on the keys and takes off the corners.
+    /// Stays on the keys and rounds their corners.
     Subtle,
     /// Follows with weight and gives way when pushed.
     Reactive,
-    /// Barely holds itself up, swings past.
+    /// Barely holds itself up and overshoots.
     Limp,
-    /// Has no strength: falls as its joints let it.
+    /// Has no strength: falls as far as its joints allow.
     Ragdoll,
 }
 
@@ -228,7 +233,7 @@ pub enum Preset {
 pub enum Root {
     /// Their keys.
     Guided,
-    /// What they stand on: pinned feet, and muscles.
+    /// Their pinned feet and their muscles.
     Planted,
     /// Nothing: they fall.
     Free,
@@ -238,7 +243,7 @@ pub enum Root {
 pub enum Layer {
     /// A clip that plays on its own.
     Full,
-    /// A clip that is added to the keys.
+    /// A clip to add on top of the keys.
     Additive,
     /// Both clips.
     Both,
@@ -253,6 +258,45 @@ pub enum Physics {
 }
 
 impl Arguments {
+    /// The scene, where there is one.
+    pub fn scene(&self) -> Option<&Path> {
+        match &self.command {
+            Command::Bake(a) => Some(&a.input.scene),
+            Command::Assemble(a) => Some(&a.input.scene),
+            Command::Inspect(a) => Some(&a.scene),
+            Command::Setup(a) => a.scene.as_deref(),
+            Command::Version { .. } => None,
+        }
+    }
+
+    /// Places of a set-up whose values flags gave, and these flags.
+    pub fn flags(&self) -> Vec<(&'static str, &'static str)> {
+        let clip = |clip: &Option<String>| clip.as_ref().map(|_| ("clip", "--clip"));
+        match &self.command {
+            Command::Bake(a) => [
+                clip(&a.input.clip),
+                a.name.as_ref().map(|_| ("bake.name", "--name")),
+                a.detail.map(|_| ("world.detail", "--detail")),
+                a.threads.map(|_| ("world.solver.threads", "--threads")),
+                a.frames.as_ref().map(|_| ("bake.frames", "--frames")),
+                a.tolerance.map(|_| ("bake.tolerance", "--tolerance")),
+                a.tolerance_deg.map(|_| ("bake.tolerance_deg", "--tolerance-deg")),
+                a.looped.then_some(("bake.loop", "--loop")),
+                (!a.only.is_empty()).then_some(("bake.only", "--only")),
+                a.layer.map(|_| ("bake.layer", "--layer")),
+                a.on.map(|_| ("bake.every", "--on")),
+                a.hold.map(|_| ("bake.hold", "--hold")),
+            ]
+            .into_iter()
+            .flatten()
+            .collect(),
+            Command::Assemble(a) => clip(&a.input.clip).into_iter().collect(),
+            Command::Inspect(a) => clip(&a.clip).into_iter().collect(),
+            Command::Setup(a) => clip(&a.clip).into_iter().collect(),
+            Command::Version { .. } => Vec::new(),
+        }
+    }
+
     /// Whether JSON was asked for.
     pub fn json(&self) -> bool {
         match &self.command {
@@ -355,6 +399,7 @@ impl Bake {
             every: self.on,
             hold: self.hold,
             plot: self.plot.clone(),
+            playblast: self.playblast.clone(),
             contacts: self.contacts.clone(),
             compare_steps: self.compare_steps,
             read: self.input.read(),

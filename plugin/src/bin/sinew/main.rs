@@ -15,7 +15,8 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let json = arguments.json();
-    match run(arguments) {
+    let flags = arguments.flags();
+    match check_scene(&arguments).and_then(|()| run(arguments)).map_err(|e| blame_flags(e, &flags)) {
         Ok(status) => ExitCode::from(u8::from(status == Status::FellShort)),
         Err(error) => {
             if json {
@@ -27,6 +28,39 @@ fn main() -> ExitCode {
             eprintln!("sinew: {error}");
             ExitCode::from(error.exit_code())
         }
+    }
+}
+
+/// Refuses a folder where a scene is wanted, and says which scenes are in it.
+fn check_scene(arguments: &Arguments) -> Result<(), JobError> {
+    let Some(folder) = arguments.scene().filter(|s| s.is_dir()) else { return Ok(()) };
+    let mut scenes: Vec<String> = std::fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|file| file.is_file() && job::is_scene(file))
+        .map(|file| file.display().to_string())
+        .collect();
+    scenes.sort();
+    let (folder, count) = (folder.display(), scenes.len());
+    Err(JobError::Use(match scenes.first() {
+        None => format!("{folder} is a folder without a scene in it; give a .gltf, .glb or USD file"),
+        Some(first) if count == 1 => format!("{folder} is a folder; give the scene in it: {first}"),
+        Some(first) => format!(
+            "{folder} is a folder with {count} scenes in it; scenes are baked one at a time, so give one of them, such as {first}"
+        ),
+    }))
+}
+
+/// A value that a flag gave and the set-up's own checks refused is bad use, not bad input: the flag is named instead of the
+/// place in the set-up.
+fn blame_flags(error: JobError, flags: &[(&'static str, &'static str)]) -> JobError {
+    let JobError::Setup { error: inner, .. } = &error else { return error };
+    let at = |place: &str| inner.place == place || inner.place.starts_with(&format!("{place}["));
+    match flags.iter().find(|(place, _)| at(place)) {
+        Some((_, flag)) => JobError::Use(format!("{flag}: {}", inner.problem)),
+        None => error,
     }
 }
 
@@ -86,7 +120,7 @@ fn set_up(scene: &Path, a: &arguments::Setup) -> Result<(), JobError> {
     let loaded = job::load_setup(scene, &document, &SetupSource::Automatic, a.clip.as_deref())?;
     loaded.warnings.iter().for_each(|w| eprintln!("warning: {w}"));
     let setup = loaded.setup;
-    let text = sinew_core::setup::to_text(&setup);
+    let text = sinew_core::setup::to_text_with_sliders(&setup);
     if a.json {
         say::print(&text);
         return Ok(());
@@ -106,10 +140,13 @@ fn set_up(scene: &Path, a: &arguments::Setup) -> Result<(), JobError> {
     }
     sinew_plugin::files::write_whole(&file, text.as_bytes())
         .map_err(|error| JobError::Io { file: file.clone(), error })?;
+    // Beside the scene it is found without being named.
+    let named =
+        if file == job::setup_beside(scene) { String::new() } else { format!(" --setup {}", file.display()) };
     say::print(&format!(
-        "wrote {} ({} bodies); edit it, then: sinew bake {}\n",
+        "wrote {} ({}); edit it, then: sinew bake {}{named}\n",
         file.display(),
-        setup.bodies.len(),
+        say::count(setup.bodies.len(), "body", "bodies"),
         scene.display()
     ));
     Ok(())

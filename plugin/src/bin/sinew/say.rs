@@ -1,4 +1,4 @@
-//! Results for people, and as JSON.
+//! Results for people and as JSON.
 
 use serde::Serialize;
 use sinew_core::cycle::Gap;
@@ -24,52 +24,64 @@ pub fn json(value: &impl Serialize) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default() + "\n"
 }
 
+/// A number of things: `1 body`, `2 bodies`.
+pub fn count(n: usize, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
+}
+
 /// A few lines on a bake.
 pub fn bake(r: &Report) -> String {
     let mut text = String::new();
     let shot = (r.frames.saturating_sub(1)) as f64 / r.frames_per_second;
     _ = writeln!(
         text,
-        "{}: {} guided {} of {} bodies, {} frames at {} fps ({shot:.2} s)",
+        "{}: {}, {} at {} fps ({shot:.2} s)",
         r.scene,
-        if r.clip.is_empty() { "no clip".to_string() } else { format!("clip \"{}\"", r.clip) },
-        r.bodies.iter().filter(|b| b.guided).count(),
-        r.bodies.len(),
-        r.frames,
+        led(r),
+        count(r.frames, "frame", "frames"),
         r.frames_per_second,
     );
     let width = r.bodies.iter().take(MOST_ROWS).map(|b| b.node.len()).max().unwrap_or(0);
     for b in r.bodies.iter().take(MOST_ROWS) {
         let pulled = match b.saturated_frames {
             0 => String::new(),
-            n => format!(", at its limit in {n} frames"),
+            n => format!(", at its limit in {}", count(n, "frame", "frames")),
         };
         _ = writeln!(
             text,
-            "  {:width$}  {:>9} off the keys at most (frame {}), {:.1} deg, pulled {} N{pulled}",
+            "  {:width$}  at most {:>9} units off the keys (frame {}) and {:.1} deg, peak {}{pulled}",
             b.node,
             number(b.max_distance),
             r.first_frame + b.max_distance_frame as f64,
             b.max_angle_deg,
-            number(b.peak_force_n),
+            // Bones are only turned.
+            match b.peak_force_n {
+                0.0 => format!("torque {} N m", number(b.peak_torque_nm)),
+                force => format!("force {} N", number(force)),
+            },
         );
     }
     if r.bodies.len() > MOST_ROWS {
-        _ = writeln!(text, "  and {} more (--json lists all)", r.bodies.len() - MOST_ROWS);
+        _ = writeln!(text, "  and {} more (--json lists them all)", r.bodies.len() - MOST_ROWS);
     }
     struck(&mut text, &r.contacts);
     if let Some(h) = r.halvings.iter().max_by_key(|h| h.times) {
         let all: usize = r.halvings.iter().map(|h| h.times).sum();
         _ = writeln!(
             text,
-            "  {all} steps were too long and taken in halves; most of them, {}, for {} ({}), frames {:.1} to {:.1}",
-            h.times, h.node, h.because, h.frames[0], h.frames[1]
+            "  {} too long and had to be halved,{} for {} ({}), frames {:.1} to {:.1}",
+            count(all, "step was", "steps were"),
+            if h.times == all { String::new() } else { format!(" {} of them", h.times) },
+            h.node,
+            h.because,
+            h.frames[0],
+            h.frames[1]
         );
     }
     _ = writeln!(
         text,
-        "  {} keys for {} samples, within {} and {:.3} deg",
-        r.keys,
+        "  {} for {} samples, within {} units and {:.3} deg",
+        count(r.keys, "key", "keys"),
         r.samples,
         number(r.max_fit_error),
         r.max_fit_error_deg
@@ -81,38 +93,61 @@ pub fn bake(r: &Report) -> String {
         };
         _ = writeln!(
             text,
-            "  loop: its ends were apart by {}; after {} turns by {}; now by {}",
+            "  loop: its ends were {} apart, after {} {}, now {}",
             gap(&turn.first),
-            turn.turns,
+            count(turn.turns, "cycle", "cycles"),
             gap(&turn.before),
             gap(&turn.after)
         );
     }
     if let Some(apart) = r.steps_apart {
-        _ = writeln!(text, "  with other substeps {} apart at most", number(apart));
+        _ = writeln!(text, "  with uneven substeps at most {} units different", number(apart));
     }
     warnings(&mut text, &r.warnings);
     let t = &r.timings;
     _ = writeln!(
         text,
-        "  {:.0} ms, of which {:.0} simulating; set-up: {}",
+        "  took {:.0} ms, {:.0} of them simulating; {}",
         t.total_s() * 1e3,
         t.simulate_s * 1e3,
-        r.setup
+        set_up(&r.setup)
     );
     let also =
         r.additive.as_ref().filter(|a| **a != r.name).map_or(String::new(), |a| format!(" and \"{a}\""));
     _ = writeln!(text, "wrote clip \"{}\"{also} to {}", r.name, r.output.as_deref().unwrap_or("memory"));
     if let Some(plot) = &r.plot {
-        _ = writeln!(text, "drew it in {plot}");
+        _ = writeln!(text, "wrote a picture to {plot}");
+    }
+    if let Some(file) = &r.playblast {
+        _ = writeln!(text, "wrote a playblast to {file}; open it in a browser");
     }
     if let Some(file) = &r.contacts_file {
-        _ = writeln!(text, "wrote its contacts to {file}");
+        _ = writeln!(text, "wrote the contacts to {file}");
     }
     text
 }
 
-/// Who struck whom, the hardest first.
+/// Where the set-up came from.
+fn set_up(from: &str) -> String {
+    match from {
+        "automatic set-up" => "set up automatically from the keys".into(),
+        "physics of the scene" => "set up by the physics in the scene".into(),
+        file => format!("set-up: {file}"),
+    }
+}
+
+/// What leads the bodies.
+fn led(r: &Report) -> String {
+    let guided = r.bodies.iter().filter(|b| b.guided).count();
+    let bodies = count(r.bodies.len(), "body", "bodies");
+    match (r.clip.is_empty(), guided) {
+        (true, 0) => format!("no clip to follow, {bodies} simulated"),
+        (true, n) => format!("no clip, {n} of {bodies} guided"),
+        (false, n) => format!("clip \"{}\" guides {n} of {bodies}", r.clip),
+    }
+}
+
+/// Who hit whom, the hardest first.
 fn struck(text: &mut String, contacts: &Touching) {
     struct Pair<'a> {
         of: [&'a str; 2],
@@ -140,15 +175,15 @@ fn struck(text: &mut String, contacts: &Touching) {
         let (who, whom) = if moves { (a, b) } else { (b, a) };
         let impulse = number(*impulse);
         _ = match count {
-            1 => writeln!(text, "  {who} struck {whom} once, {impulse} N s at frame {frame:.1}"),
-            n => writeln!(text, "  {who} struck {whom} {n} times, hardest {impulse} N s at frame {frame:.1}"),
+            1 => writeln!(text, "  {who} hit {whom} once, {impulse} N s at frame {frame:.1}"),
+            n => writeln!(text, "  {who} hit {whom} {n} times, hardest {impulse} N s at frame {frame:.1}"),
         };
     }
     if pairs.len() > MOST_PAIRS {
         _ = writeln!(
             text,
-            "  and {} more pairs struck each other (--json lists all)",
-            pairs.len() - MOST_PAIRS
+            "  and {} hit each other (--json lists them all)",
+            count(pairs.len() - MOST_PAIRS, "more pair", "more pairs")
         );
     }
 }
@@ -157,22 +192,24 @@ fn struck(text: &mut String, contacts: &Touching) {
 pub fn assembly(r: &AssemblyReport) -> String {
     let mut text = String::new();
     let what = match &r.clip {
-        Some(clip) => format!("clip \"{clip}\", {} frames", r.frames),
+        Some(clip) => format!("clip \"{clip}\", {}", count(r.frames, "frame", "frames")),
         None => "pose".into(),
     };
-    _ = writeln!(text, "{}: {what}, {} bodies on {} joints", r.scene, r.bodies.len(), r.joints.len());
+    let (bodies, joints) =
+        (count(r.bodies.len(), "body", "bodies"), count(r.joints.len(), "joint", "joints"));
+    _ = writeln!(text, "{}: {what}, {bodies} on {joints}", r.scene);
     let width = r.bodies.iter().take(MOST_ROWS).map(|b| b.node.len()).max().unwrap_or(0);
     for b in r.bodies.iter().take(MOST_ROWS) {
         let (moved, turned) = (number(b.max_moved), b.max_turned_deg);
-        _ = writeln!(text, "  {:width$}  moved {moved:>9} at most, turned {turned:.1} deg", b.node);
+        _ = writeln!(text, "  {:width$}  moved at most {moved:>9} units, turned {turned:.1} deg", b.node);
     }
     if r.bodies.len() > MOST_ROWS {
-        _ = writeln!(text, "  and {} more (--json lists all)", r.bodies.len() - MOST_ROWS);
+        _ = writeln!(text, "  and {} more (--json lists them all)", r.bodies.len() - MOST_ROWS);
     }
     let worst = |of: fn(&sinew_plugin::job::JointClosed) -> f64| r.joints.iter().map(of).fold(0.0, f64::max);
     _ = writeln!(
         text,
-        "  joints open by {} before, {} after",
+        "  joints were open by {} units at most, and are by {} now",
         number(worst(|j| j.opening_before)),
         number(worst(|j| j.max_opening))
     );
@@ -182,7 +219,7 @@ pub fn assembly(r: &AssemblyReport) -> String {
         None => writeln!(text, "wrote the pose to {}", r.output),
     };
     if let Some(plot) = &r.plot {
-        _ = writeln!(text, "drew it in {plot}");
+        _ = writeln!(text, "wrote a picture to {plot}");
     }
     text
 }
@@ -190,7 +227,8 @@ pub fn assembly(r: &AssemblyReport) -> String {
 /// A few lines on a set-up that was written into a scene.
 pub fn physics(r: &PhysicsReport) -> String {
     let mut text = String::new();
-    _ = writeln!(text, "{}: {} bodies, {} joints; set-up: {}", r.scene, r.bodies, r.joints, r.setup);
+    let (bodies, joints) = (count(r.bodies, "body", "bodies"), count(r.joints, "joint", "joints"));
+    _ = writeln!(text, "{}: {bodies}, {joints}; {}", r.scene, set_up(&r.setup));
     warnings(&mut text, &r.warnings);
     _ = writeln!(text, "wrote them as {} to {}", r.physics, r.output);
     text
@@ -199,26 +237,35 @@ pub fn physics(r: &PhysicsReport) -> String {
 /// What is in a scene.
 pub fn inspection(i: &Inspection) -> String {
     let mut text = String::new();
-    _ = writeln!(text, "{}: {} nodes, {} meshes, {} skins", i.scene, i.nodes, i.meshes, i.skins);
+    let [nodes, meshes, skins] =
+        [(i.nodes, "node"), (i.meshes, "mesh"), (i.skins, "skin")].map(|(n, one)| {
+            let many = if one == "mesh" { "meshes".to_owned() } else { format!("{one}s") };
+            count(n, one, &many)
+        });
+    _ = writeln!(text, "{}: {nodes}, {meshes}, {skins}", i.scene);
     for (k, c) in i.clips.iter().enumerate() {
         let [t, r, s, w] = c.curves;
         _ = writeln!(
             text,
-            "  clip #{k} \"{}\": {:.3} to {:.3} s, {} keys on {t} translations, {r} rotations, {s} scales, {w} weights",
-            c.name, c.start_s, c.end_s, c.keys
+            "  clip #{k} \"{}\": {:.3} to {:.3} s, {}; curves: {t} translation, {r} rotation, {s} scale, {w} weights",
+            c.name,
+            c.start_s,
+            c.end_s,
+            count(c.keys, "key", "keys")
         );
     }
     if let (Some(fps), Some([first, last])) = (i.frames_per_second, i.frames) {
         _ = writeln!(
             text,
-            "would bake frames {first} to {last} at {fps} fps, {} m per unit; set-up: {}",
-            i.metres_per_unit, i.setup
+            "would bake frames {first} to {last} at {fps} fps; a unit is {} m; {}",
+            i.metres_per_unit,
+            set_up(&i.setup)
         );
     }
     for b in &i.bodies {
         _ = writeln!(
             text,
-            "  {} {} kg ({}), answers at {:.0} rad/s, B {:.2}, base distance {}{}",
+            "  {} {} kg ({}), responds at {:.0} rad/s, damping {:.2}, base distance {}{}",
             b.node,
             number(b.mass_kg),
             b.mass_from,
@@ -228,12 +275,12 @@ pub fn inspection(i: &Inspection) -> String {
             b.because.as_ref().map_or(String::new(), |w| format!(": {w}")),
         );
         if let Some(collider) = &b.collider {
-            _ = writeln!(text, "    touches as {collider}");
+            _ = writeln!(text, "    collides as {collider}");
         }
     }
     for o in &i.obstacles {
-        let moved = o.moved_by.as_ref().map_or("stands".into(), |by| format!("moves with {by}"));
-        _ = writeln!(text, "  {} is in the way and {moved}; touches as {}", o.node, o.collider);
+        let moved = o.moved_by.as_ref().map_or("stands still".into(), |by| format!("moves with {by}"));
+        _ = writeln!(text, "  {} is an obstacle that {moved}; collides as {}", o.node, o.collider);
     }
     for n in &i.left_alone {
         _ = writeln!(text, "  {} {}", n.node, n.because);
