@@ -1,7 +1,8 @@
 /* A host in C11, in three parts: a job on a file, a live session, and a scene that only exists in memory.
  *
- *   cc -std=c11 -I ffi/include examples/c/host.c -L target/release -lsinew -o host
- *   ./host SCENE OUT
+ *   cargo build --release -p sinew-ffi
+ *   cc -std=c11 -I ffi/include examples/c/host.c -L target/release -lsinew -lm -Wl,-rpath,$PWD/target/release -o target/host
+ *   target/host examples/scenes/ball.gltf target/host.gltf
  */
 #include "sinew.h"
 

@@ -1,7 +1,8 @@
 // A host in C++17: opens a scene, simulates, reads every pose, bakes, saves. Nothing is freed by hand.
 //
-//   c++ -std=c++17 -I ffi/include -I examples/cpp examples/cpp/host.cpp -L target/release -lsinew -o host
-//   ./host SCENE OUT
+//   cargo build --release -p sinew-ffi
+//   c++ -std=c++17 -I ffi/include examples/cpp/host.cpp -L target/release -lsinew -Wl,-rpath,$PWD/target/release -o target/host++
+//   target/host++ examples/scenes/ball.gltf target/host++.gltf
 #include "sinew.hpp"
 
 #include <exception>

@@ -1,7 +1,7 @@
 //! What this workspace compiles: the `sinew` command and the C library.
 //!
 //! Cargo itself is asked to build and to name the files, so that a test never meets yesterday's program, whatever
-//! the target folder and profile. `SINEW_BIN` and `SINEW_LIB` put a packaged build in their place.
+//! the target folder and profile. `SINEW_BIN` and `SINEW_LIBRARY` put a packaged build in their place.
 
 use crate::program::Program;
 use crate::repository;
@@ -20,7 +20,7 @@ pub fn command() -> Result<PathBuf, String> {
 
 /// The C library: `libsinew.so`, `libsinew.dylib` or `sinew.dll`.
 pub fn library() -> Result<PathBuf, String> {
-    packaged("SINEW_LIB").unwrap_or_else(|| dynamic_library(own_artifacts(), "sinew"))
+    packaged("SINEW_LIBRARY").unwrap_or_else(|| dynamic_library(own_artifacts(), "sinew"))
 }
 
 /// The C library with a function that panics.

@@ -1,6 +1,12 @@
 //! A host in Rust that loads libsinew when it runs, as a plugin of an animation tool would.
 //!
-//! `cargo run --package sinew-host-example SCENE OUT`, with the library's path in `SINEW_LIB` or beside the program.
+//! ```sh
+//! cargo build --release -p sinew-ffi
+//! export SINEW_LIBRARY=target/release/libsinew.so
+//! cargo run -p sinew-host-example -- examples/scenes/ball.gltf target/rust.gltf
+//! ```
+//!
+//! Without `SINEW_LIBRARY` the library is looked for beside the program.
 
 use libloading::{Library, Symbol, library_filename};
 use std::error::Error;
@@ -27,7 +33,7 @@ impl Sinew {
     fn load() -> Result<Sinew, Box<dyn Error>> {
         let beside =
             || Ok::<_, std::io::Error>(std::env::current_exe()?.with_file_name(library_filename("sinew")));
-        let path = std::env::var_os("SINEW_LIB").map(PathBuf::from).map_or_else(beside, Ok)?;
+        let path = std::env::var_os("SINEW_LIBRARY").map(PathBuf::from).map_or_else(beside, Ok)?;
         // SAFETY: libsinew does nothing when it is loaded.
         let sinew = Sinew(unsafe { Library::new(path) }?);
         // SAFETY: the type that the header gives.
