@@ -8,8 +8,9 @@
 //! [`guide`] (targets on paths), [`actuator`] (limited strength towards them), [`dynamics`] (motion of one solid),
 //! [`joint`] (what holds two together), [`assemble`] (putting all of them together), [`solve`] (sparse systems).
 //!
-//! Inside this crate everything is SI, right-handed, Y up, seconds, radians, quaternions xyzw, f64. Units and
-//! axes are converted once, where files and hosts are read.
+//! Inside this crate: seconds, kilograms, radians, lengths in scene units (so forces are kg unit/s^2), right-handed, Y up,
+//! quaternions xyzw, f64. A set-up is in metres where it says so; [`rig`] turns gravity, densities, velocities and newtons into
+//! scene units when compiling, by `world.metres_per_unit`. Axes are turned once, where files and hosts are read.
 #![forbid(unsafe_code)]
 
 pub mod actuator;

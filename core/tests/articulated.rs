@@ -79,7 +79,7 @@ fn an_isolated_chain_keeps_its_momenta() {
             open = open.max(largest(&work));
         }
         println!("{kind:?}: momenta {worst:.1e} relative over 10,000 steps, joints open {open:.1e}");
-        assert!(worst < 1e-9, "{worst}");
+        assert!(worst < 3e-13, "{worst:e}");
         assert!(open < 1e-6, "{open}");
     }
 }

@@ -48,7 +48,7 @@ fn small_steps_follow_the_oscillator_to_a_millionth() {
             worst = worst.max((state.solids[0].position - expected).length());
         }
         println!("alpha {alpha}, B {b}: worst deviation {worst:.1e} of the step");
-        assert!(worst < 1e-6, "alpha {alpha}, B {b}: {worst}");
+        assert!(worst < 5e-12, "alpha {alpha}, B {b}: {worst}");
     }
 }
 
@@ -67,7 +67,7 @@ fn random_steps_give_the_same_curve() {
             worst = worst.max((state.solids[0].position - expected).length());
         }
         println!("alpha {alpha}, B {b}: worst deviation {worst:.1e} of the step");
-        assert!(worst < 0.01, "alpha {alpha}, B {b}: {worst}");
+        assert!(worst < 3e-14, "alpha {alpha}, B {b}: {worst}");
     }
 }
 
@@ -86,7 +86,7 @@ fn uneven_substeps_give_the_same_curve() {
         let apart = even.solid(0).zip(uneven.solid(0));
         let apart = apart.map(|(a, b)| (a.node.position - b.node.position).length()).fold(0.0, f64::max);
         println!("alpha {alpha}, B {b}: even and uneven substeps {apart:.1e} m apart");
-        assert!(apart < 1e-9, "alpha {alpha}, B {b}: {apart}");
+        assert!(apart < 5e-14, "alpha {alpha}, B {b}: {apart}");
         assert_ne!(even.frame(30)[0], uneven.frame(30)[0], "the steps were the same");
     }
 }
