@@ -149,6 +149,11 @@ class Work(unittest.TestCase):
             self.assertEqual(scene.nodes[scene.node(name)], name)
         self.assertIsInstance(scene.warnings, list)
 
+    def test_one_name_is_not_its_letters_and_no_frame_is_below_none(self) -> None:
+        self.assertEqual(len(sinew.Job.run(hop(), only="Box").curves), len(sinew.Job.run(hop(), only=["Box"]).curves))
+        with self.assertRaisesRegex(ValueError, "every is -1"):
+            sinew.Job.run(hop(), every=-1)
+
     def test_a_job_is_cancelled_and_writes_nothing(self) -> None:
         out = FOLDER / "cancelled.glb"
         with self.assertRaises(sinew.Cancelled):

@@ -34,8 +34,13 @@ def fill(struct: Any, options: Dict[str, Any]) -> None:
     struct.layer = number_of(LAYERS, options.get("layer") or "none", "layer")
     struct.tolerance = options.get("tolerance") or 0.0
     struct.tolerance_deg = options.get("tolerance_deg") or 0.0
-    struct.every = options.get("every") or 0
+    every = options.get("every") or 0
+    if not 0 <= every < 2**32:
+        raise ValueError(f"every is {every}; give 1, 2, 3 ..., or 0 for what the set-up says")
+    struct.every = every
+    # One name is not its letters.
     only: Optional[Sequence[str]] = options.get("only")
+    only = [only] if isinstance(only, str) else only
     texts = {"clip": options.get("clip"), "name": options.get("name"), "only": "\n".join(only) if only else None}
     for field, text in texts.items():
         set_text(struct, field, text)
