@@ -16,8 +16,8 @@ use std::path::Path;
 pub struct Saved {
     /// What is worth knowing.
     pub remarks: Vec<String>,
-    /// Nodes whose motion went into splines instead of a sample at every frame.
-    pub splined: Vec<usize>,
+    /// Nodes whose motion went into splines instead of a sample at every frame, and how far these are off.
+    pub splined: Vec<(usize, usd::Tolerance)>,
     /// How many keys those splines have.
     pub spline_keys: usize,
 }

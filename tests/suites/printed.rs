@@ -19,7 +19,8 @@ const PRINTED: [&str; 7] = [
 ];
 
 /// Lines that are not run here, and who runs them.
-const ELSEWHERE: [(&str, &str); 2] = [("tests/run", "runs this"), ("plugin/python/build", "the suite python")];
+const ELSEWHERE: [(&str, &str); 2] =
+    [("tests/run", "runs this"), ("plugin/python/build", "the suite python")];
 
 /// How a command line begins in a comment.
 const COMMANDS: [&str; 6] = ["cargo ", "cc ", "c++ ", "export ", "python3 ", "target/"];

@@ -234,8 +234,13 @@ pub fn bake_file(
     let saved = document.save(&output, how, Some(shown))?;
     if !saved.splined.is_empty() {
         // A spline has as many keys as it needs; what has none is as it was baked.
-        let others = outcome.baked.channels.iter().filter(|c| !saved.splined.contains(&c.node));
+        let others =
+            outcome.baked.channels.iter().filter(|c| !saved.splined.iter().any(|(node, _)| *node == c.node));
         outcome.report.keys = saved.spline_keys + others.map(|c| c.curve.times().len()).sum::<usize>();
+        for (_, off) in &saved.splined {
+            outcome.report.max_fit_error = outcome.report.max_fit_error.max(off.place);
+            outcome.report.max_fit_error_deg = outcome.report.max_fit_error_deg.max(off.degrees);
+        }
     }
     let title = format!("{}: {}", document.scene().name, names.shown());
     if let Some(file) = &request.playblast {

@@ -1,5 +1,6 @@
 //! What is to be written into a layer, in plain words, and writing it.
 
+use super::Tolerance;
 use super::stage::said;
 use crate::error::Error;
 use openusd::sdf::{self, AbstractData, Value};
@@ -9,8 +10,8 @@ use openusd::usd::Stage;
 #[derive(Clone, Default)]
 pub(super) struct Edits {
     list: Vec<Edit>,
-    /// Nodes that move by splines.
-    splined: Vec<usize>,
+    /// Nodes that move by splines, and how far these are off.
+    splined: Vec<(usize, Tolerance)>,
 }
 
 #[derive(Clone)]
@@ -86,13 +87,13 @@ impl Edits {
         self.push(prim, name, kind, false, Values::Spline(spline));
     }
 
-    /// Notes that a node moves by splines.
-    pub fn note_splined(&mut self, node: usize) {
-        self.splined.push(node);
+    /// Notes that a node moves by splines, and how far these are off, in metres.
+    pub fn note_splined(&mut self, node: usize, off: Tolerance) {
+        self.splined.push((node, off));
     }
 
-    /// Nodes that move by splines, and how many keys all splines have together.
-    pub fn splines(&self) -> (Vec<usize>, usize) {
+    /// Nodes that move by splines and how far these are off, and how many keys all splines have together.
+    pub fn splines(&self) -> (Vec<(usize, Tolerance)>, usize) {
         let keys = |edit: &Edit| match edit {
             Edit::Attribute { values: Values::Spline(Value::Dictionary(spline)), .. } => {
                 match spline.get("knots") {

@@ -296,9 +296,11 @@ impl Document {
             let said = tolerance
                 .filter(|_| frames.len() > 1)
                 .and_then(|t| spline::write(path, stack, outer, frames, t, edits));
-            if said.is_some() {
-                edits.note_splined(home.node);
-            }
+            let said = said.map(|(said, off)| {
+                let off = Tolerance { place: off.place * self.units.metres * scale, ..off };
+                edits.note_splined(home.node, off);
+                said
+            });
             warnings.extend(said.or_else(|| operate::write(path, stack, outer, frames, edits)));
         }
         let skeletons: BTreeSet<usize> = nodes

@@ -29,7 +29,8 @@ const ORDER: [usize; 3] = [0, 1, 2];
 const STILL: f64 = 1e-9;
 
 /// Writes the motion of a prim behind its first `outer` operations, which stay, as splines within a tolerance, its length in
-/// the stage's units. `None` where the motion is sheared, which angles and scales cannot say.
+/// the stage's units. What is worth knowing, and how far the splines are off; `None` where the motion is sheared, which angles
+/// and scales cannot say.
 pub(super) fn write(
     prim: &str,
     stack: &Stack,
@@ -37,7 +38,7 @@ pub(super) fn write(
     frames: &[Frame],
     tolerance: Tolerance,
     edits: &mut Edits,
-) -> Option<String> {
+) -> Option<(String, Tolerance)> {
     let times: Vec<f64> = frames.iter().map(|f| f.0).collect();
     let mut tracks: [Vec<f64>; 9] = Default::default();
     let mut last = vec![0.0; 3];
@@ -59,6 +60,7 @@ pub(super) fn write(
         track.iter().all(|v| (v - track[0]).abs() <= STILL * (1.0 + size))
     };
     let scales = tracks[6..].iter().all(|t| is_still(t));
+    let mut off = [0.0; 9];
     // The first in the list is the outermost: x turns first.
     for (word, axis, share) in [
         ("translateX", 0, tolerance.place / 3.0_f64.sqrt()),
@@ -77,7 +79,10 @@ pub(super) fn write(
         }
         let name = format!("xformOp:{word}{suffix}");
         match knots(&times, track, share).filter(|_| !is_still(track)) {
-            Some(spline) => edits.set_spline(prim, &name, "double", spline),
+            Some((spline, error)) => {
+                off[axis] = error;
+                edits.set_spline(prim, &name, "double", spline);
+            }
             None => edits.set(prim, &name, "double", track[0]),
         }
         order.push(name);
@@ -90,13 +95,16 @@ pub(super) fn write(
     }
     let tokens: Vec<Token> = order.iter().map(|o| o.as_str().into()).collect();
     edits.set_uniform(prim, "xformOpOrder", "token[]", Value::TokenVec(tokens));
-    Some(format!("<{prim}>: has new operations, one for each number that a spline moves"))
+    let place = (off[0] * off[0] + off[1] * off[1] + off[2] * off[2]).sqrt();
+    let off = Tolerance { place, degrees: off[3] + off[4] + off[5] };
+    Some((format!("<{prim}>: has new operations, one for each number that a spline moves"), off))
 }
 
-/// The spline through numbers at times, within a tolerance, as the library has it.
-fn knots(times: &[f64], numbers: &[f64], tolerance: f64) -> Option<Value> {
+/// The spline through numbers at times, within a tolerance, as the library has it, and how far it is off.
+fn knots(times: &[f64], numbers: &[f64], tolerance: f64) -> Option<(Value, f64)> {
     let options = FitOptions { tolerance, single: false, cyclic: false };
-    let curve = fit_with(Kind::Vector, 1, times, numbers, &options).ok()?.curve;
+    let fit = fit_with(Kind::Vector, 1, times, numbers, &options).ok()?;
+    let curve = fit.curve;
     let Segments::Cubic { arriving, leaving } = curve.segments() else { return None };
     let times = curve.times();
     let knot = |i: usize| {
@@ -115,8 +123,9 @@ fn knots(times: &[f64], numbers: &[f64], tolerance: f64) -> Option<Value> {
             ("nextInterpolationMode".to_owned(), Value::token("curve")),
         ]))
     };
-    Some(Value::Dictionary(HashMap::from([
+    let spline = Value::Dictionary(HashMap::from([
         ("curveType".to_owned(), Value::token("bezier")),
         ("knots".to_owned(), Value::ValueVec((0..times.len()).map(knot).collect())),
-    ])))
+    ]));
+    Some((spline, fit.max_error))
 }

@@ -478,6 +478,8 @@ fn splines_play_what_was_simulated_with_few_keys() {
             keys.iter().sum::<u64>(),
             "the report counts the keys that were written"
         );
+        let off = report.max_fit_error_deg;
+        assert!(off > 0.0 && off <= 0.05, "and says how far they are off: {off}");
     }
 }
 
