@@ -431,17 +431,6 @@ fn exit_codes_tell_use_from_input_from_disk() {
 }
 
 #[test]
-fn detail_that_leaves_nothing_out_says_so() {
-    let (folder, _) = hop("detail");
-    let said = |flags: &[&str]| {
-        let f = sinew(&[&["bake", "hop.gltf", "--json"], flags].concat(), folder.path()).success().unwrap();
-        json(&f)["warnings"].to_string()
-    };
-    assert!(said(&["--detail", "0.5"]).contains("--detail left nothing out"));
-    assert_eq!(said(&["--detail", "1", "--name", "Again"]), "[]");
-}
-
-#[test]
 fn a_path_guide_that_cannot_arrive_is_a_named_shortfall() {
     let (folder, _) = hop("short");
     let setup = r#"{"sinew":1,"bodies":[{"node":"Ball","mass":1,"guide":{"timing":"path","base_distance":0.1},
