@@ -165,8 +165,8 @@ mod tests {
 
     #[test]
     fn sliders_are_there_to_be_edited() {
-        let mut setup = Setup::default();
-        setup.bodies = vec![Body::new("Ball"), Body { behaviour: Behaviour::Static, ..Body::new("Wall") }];
+        let wall = Body { behaviour: Behaviour::Static, ..Body::new("Wall") };
+        let mut setup = Setup { bodies: vec![Body::new("Ball"), wall], ..Setup::default() };
         let text = to_text_with_sliders(&setup);
         for slider in SLIDERS {
             assert_eq!(
