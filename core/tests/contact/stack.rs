@@ -59,7 +59,7 @@ fn a_heap_of_balls_and_cubes_settles_without_overlap() {
     }
     let speed = run.state.solids.iter().fold(0.0_f64, |m, s| m.max(s.velocity.length()));
     println!("overlap {worst:e}, speed {speed:e}");
-    assert!(worst < 2e-2, "{worst}");
+    assert!(worst < 1e-2, "{worst}");
 }
 
 /// So many contacts that they are solved four at a time, and pushed apart as planes.
