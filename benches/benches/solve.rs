@@ -5,6 +5,7 @@
 
 use sinew_benches::least;
 use sinew_core::solve::{BlockCholesky, BlockMatrix, Budget, ConjugateGradient, MOST, Pairwise};
+use sprs::{CsMat, TriMat};
 use std::hint::black_box;
 
 fn main() {
@@ -14,7 +15,7 @@ fn main() {
             report(&format!("{name} chain of {links}"), &ends, rows);
         }
     }
-    for (a, b, joints) in [(4, 7, 36), (7, 8, 87), (10, 16, 253)] {
+    for (a, b, joints) in [(4, 7, 36), (7, 8, 87), (10, 16, 253), (20, 20, 750)] {
         report(&format!("ball net of {joints}"), &net(a, b, joints), 3);
     }
 }
@@ -44,11 +45,36 @@ fn report(name: &str, ends: &[[Option<usize>; 2]], rows: usize) {
         pairwise.solve(&matrix, &b, &mut x);
     });
     let (i, p) = (iterating.as_secs_f64() * 1e6, sweeping.as_secs_f64() * 1e6);
+    let multiplying = least(runs, || matrix.multiply(black_box(&b), &mut x));
+    let (numbers, v) = numbers(&matrix, &b, rows);
+    let mut product = vec![0.0; v.len()];
+    let by_numbers = least(runs, || {
+        product.fill(0.0);
+        sprs::prod::mul_acc_mat_vec_csr(numbers.view(), black_box(&v[..]), &mut product[..]);
+    });
+    let (m, n) = (multiplying.as_secs_f64() * 1e6, by_numbers.as_secs_f64() * 1e6);
     println!(
         "{name:20}: factor {f:7.2} us, solve {s:6.2} us, both {:7.2} us; to 1e-6 in {taken:4} iterations {i:8.1} us; \
-         pairwise {p:6.2} us",
+         pairwise {p:6.2} us; product {m:6.2} us, by sprs {n:6.2} us",
         f + s
     );
+}
+
+/// The same matrix and side as sprs has them: number by number.
+fn numbers(matrix: &BlockMatrix, b: &[[f64; MOST]], rows: usize) -> (CsMat<f64>, Vec<f64>) {
+    let mut triplets = TriMat::new((b.len() * rows, b.len() * rows));
+    for r in 0..rows {
+        for c in 0..rows {
+            for (i, block) in matrix.diagonal.iter().enumerate() {
+                triplets.add_triplet(i * rows + r, i * rows + c, block[r][c]);
+            }
+            for (&(i, j), block) in matrix.pairs.iter().zip(&matrix.coupling) {
+                triplets.add_triplet(i * rows + r, j * rows + c, block[r][c]);
+                triplets.add_triplet(j * rows + c, i * rows + r, block[r][c]);
+            }
+        }
+    }
+    (triplets.to_csr(), b.iter().flat_map(|b| b[..rows].to_vec()).collect())
 }
 
 /// The matrix `J J^T` of joints between bodies, with rows of random directions, and a right-hand side.

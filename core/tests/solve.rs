@@ -3,10 +3,12 @@
 // Rows and columns are the mathematics here; iterators would hide them.
 #![allow(clippy::needless_range_loop)]
 
+use nalgebra::{DMatrix, DVector};
 use proptest::prelude::*;
 use sinew_core::solve::{
     BlockCholesky, BlockMatrix, Budget, ConjugateGradient, MOST, Pairwise, SIDES, Sides, Solver, Tier,
 };
+use sprs::TriMat;
 
 type Vector = Vec<[f64; MOST]>;
 type Ends = Vec<[Option<usize>; 2]>;
@@ -96,33 +98,29 @@ impl Joints {
     }
 }
 
-/// Solves with a dense Cholesky factorisation, row by row as in any textbook.
-fn dense(matrix: &BlockMatrix, b: &Vector) -> Vector {
+/// The matrix, row by row, of the rows in use; and where each of them is.
+fn entries(matrix: &BlockMatrix) -> (DMatrix<f64>, Vec<(usize, usize)>) {
     let places: Vec<(usize, usize)> =
         matrix.rows.iter().enumerate().flat_map(|(i, &n)| (0..n).map(move |r| (i, r))).collect();
-    let n = places.len();
-    let entry = |(i, r): (usize, usize), (j, c): (usize, usize)| {
-        let pair = |i, j| matrix.pairs.iter().position(|&p| p == (i, j)).map(|k| &matrix.coupling[k]);
+    let pair = |i, j| matrix.pairs.iter().position(|&p| p == (i, j)).map(|k| &matrix.coupling[k]);
+    let entry = |row: usize, column: usize| {
+        let ((i, r), (j, c)) = (places[row], places[column]);
         match i.cmp(&j) {
             std::cmp::Ordering::Equal => matrix.diagonal[i][r][c],
             std::cmp::Ordering::Greater => pair(i, j).map_or(0.0, |block| block[r][c]),
             std::cmp::Ordering::Less => pair(j, i).map_or(0.0, |block| block[c][r]),
         }
     };
-    let mut l = vec![vec![0.0; n]; n];
-    let mut v: Vec<f64> = places.iter().map(|&(i, r)| b[i][r]).collect();
-    for r in 0..n {
-        for c in 0..=r {
-            let rest = entry(places[r], places[c]) - (0..c).map(|k| l[r][k] * l[c][k]).sum::<f64>();
-            l[r][c] = if r == c { rest.sqrt() } else { rest / l[c][c] };
-        }
-        v[r] = (v[r] - (0..r).map(|k| l[r][k] * v[k]).sum::<f64>()) / l[r][r];
-    }
-    for r in (0..n).rev() {
-        v[r] = (v[r] - (r + 1..n).map(|k| l[k][r] * v[k]).sum::<f64>()) / l[r][r];
-    }
+    (DMatrix::from_fn(places.len(), places.len(), entry), places)
+}
+
+/// Solves with nalgebra's dense Cholesky factorisation.
+fn dense(matrix: &BlockMatrix, b: &Vector) -> Vector {
+    let (a, places) = entries(matrix);
+    let v = DVector::from_iterator(places.len(), places.iter().map(|&(i, r)| b[i][r]));
+    let v = a.cholesky().expect("positive definite").solve(&v);
     let mut x = b.clone();
-    places.iter().zip(v).for_each(|(&(i, r), v)| x[i][r] = v);
+    places.iter().zip(v.iter()).for_each(|(&(i, r), v)| x[i][r] = *v);
     x
 }
 
@@ -179,6 +177,27 @@ proptest! {
             let x = solve_with(tier, &matrix, &joints.ends, &b);
             let off = difference(&rows, &x, &reference);
             prop_assert!(off < 1e-9, "{tier:?}: {off:e}");
+        }
+    }
+
+    #[test]
+    fn products_agree_with_those_of_a_sparse_matrix_of_numbers(rows in rows(), bodies in 1..20usize, mut seed: u64) {
+        let matrix = Joints::random(&rows, bodies, &mut seed).matrix(0.3);
+        let x = vector(&mut seed, rows.len());
+        let (a, places) = entries(&matrix);
+        let mut triplets = TriMat::new(a.shape());
+        for r in 0..places.len() {
+            for c in (0..places.len()).filter(|&c| a[(r, c)] != 0.0) {
+                triplets.add_triplet(r, c, a[(r, c)]);
+            }
+        }
+        let numbers: Vec<f64> = places.iter().map(|&(i, r)| x[i][r]).collect();
+        let mut expected = vec![0.0; places.len()];
+        sprs::prod::mul_acc_mat_vec_csr(triplets.to_csr::<usize>().view(), &numbers[..], &mut expected[..]);
+        let mut y = vec![[0.0; MOST]; rows.len()];
+        matrix.multiply(&x, &mut y);
+        for (&(i, r), e) in places.iter().zip(&expected) {
+            prop_assert!((y[i][r] - e).abs() < 1e-12 * places.len() as f64, "{} {e}", y[i][r]);
         }
     }
 

@@ -2,6 +2,10 @@
 
 use std::io;
 
+/// Longest part of a name shown in a message. Names are the file's, so they may be of any length, and a clip's
+/// name stands in front of each of its channels.
+const NAME_SHOWN: usize = 60;
+
 /// A refusal. Its text begins with the file and names the object in it, as `walk.glb: animation 2 "Walk",
 /// channel 3, node "Tail": …`.
 #[derive(Debug, thiserror::Error)]
@@ -11,6 +15,15 @@ pub struct Error {
     file: String,
     what: String,
     source: Option<io::Error>,
+}
+
+/// A name as messages show it: quoted, control characters escaped, not too long.
+pub(crate) fn quote(name: &str) -> String {
+    let mut shown: String = name.chars().take(NAME_SHOWN).flat_map(char::escape_debug).collect();
+    if name.chars().nth(NAME_SHOWN).is_some() {
+        shown.push('…');
+    }
+    format!("\"{shown}\"")
 }
 
 /// Who can mend it: the one who made the file, or the one who keeps the disk.

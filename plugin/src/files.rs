@@ -7,42 +7,14 @@
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use tempfile::{Builder, TempDir, TempPath};
 
-/// Tells temporary files of one process apart.
-static NEXT: AtomicU64 = AtomicU64::new(0);
-
-/// A folder of our own for what only passes through, removed with all that is in it.
-#[derive(Debug)]
-pub struct Scratch {
-    folder: PathBuf,
-}
-
-impl Scratch {
-    /// Makes one that nobody else may look into.
-    pub fn new() -> io::Result<Scratch> {
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let clock = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-        let name = format!("sinew-{}-{number}-{}", std::process::id(), clock.as_nanos());
-        let folder = std::env::temp_dir().join(name);
-        let mut maker = fs::DirBuilder::new();
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut maker, 0o700);
-        maker.create(&folder)?;
-        Ok(Scratch { folder })
-    }
-
-    /// Where it is.
-    pub fn path(&self) -> &Path {
-        &self.folder
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // Nothing can be done where the system does not let us.
-        let _ = fs::remove_dir_all(&self.folder);
-    }
+/// A folder of our own, into which nobody else may look, for what only passes through; it goes with all that is in it.
+pub fn scratch() -> io::Result<TempDir> {
+    let mut builder = Builder::new();
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+    builder.prefix("sinew-").tempdir()
 }
 
 /// Writes one file: whoever looks finds the old one or the new one, never half of either.
@@ -63,8 +35,8 @@ pub struct WriteError {
 /// Files on their way to disk.
 #[derive(Debug, Default)]
 pub struct Staging {
-    /// Temporary name and place of each file.
-    files: Vec<(PathBuf, PathBuf)>,
+    /// Temporary name and place of each file; one under a temporary name goes when that is dropped.
+    files: Vec<(TempPath, PathBuf)>,
     /// Folders that were made, outer first.
     folders: Vec<PathBuf>,
 }
@@ -100,9 +72,12 @@ impl Staging {
             _ => Path::new("."),
         };
         self.make_folder(folder).map_err(fault)?;
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let temporary = folder.join(format!(".sinew-{}-{number}.part", std::process::id()));
-        let mut file = File::create_new(&temporary).map_err(fault)?;
+        let mut builder = Builder::new();
+        // As any new file: what the user lets others do with them.
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        let (mut file, temporary) =
+            builder.prefix(".sinew-").suffix(".part").tempfile_in(folder).map_err(fault)?.into_parts();
         self.files.push((temporary, target.to_owned()));
         fill(&mut file).and_then(|()| file.sync_all()).map_err(fault)
     }
@@ -120,18 +95,17 @@ impl Staging {
     /// Puts every file into its place, in the order staged. When one cannot be, those that are new go again.
     pub fn commit(mut self) -> Result<(), WriteError> {
         let mut fresh = Vec::new();
-        for (temporary, target) in &self.files {
+        for (temporary, target) in std::mem::take(&mut self.files) {
             let existed = target.exists();
-            if let Err(e) = fs::rename(temporary, target) {
+            if let Err(e) = temporary.persist(&target) {
                 // Nothing more can be done about what cannot be removed.
                 fresh.iter().for_each(|f: &PathBuf| drop(fs::remove_file(f)));
-                return Err(WriteError { path: target.clone(), error: e });
+                return Err(WriteError { path: target, error: e.error });
             }
             if !existed {
-                fresh.push(target.clone());
+                fresh.push(target);
             }
         }
-        self.files.clear();
         self.folders.clear();
         Ok(())
     }
@@ -139,9 +113,7 @@ impl Staging {
 
 impl Drop for Staging {
     fn drop(&mut self) {
-        for (temporary, _) in &self.files {
-            let _ = fs::remove_file(temporary);
-        }
+        self.files.clear();
         for folder in self.folders.iter().rev() {
             let _ = fs::remove_dir(folder);
         }

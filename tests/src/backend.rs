@@ -63,10 +63,9 @@ pub fn bridge() -> Option<&'static Path> {
 
 fn build() -> Result<PathBuf, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let folder = repository::root().join("plugin/openusd");
     let done = Program::new(cargo)
-        .args(["build", "--ignore-rust-version", "--message-format=json"])
-        .folder(&folder)
+        .args(["build", "--ignore-rust-version", "--message-format=json", "--package", "sinew-openusd"])
+        .folder(repository::root())
         .limit(BUILD_LIMIT)
         .run()?
         .success()?;

@@ -36,7 +36,7 @@ pub fn rust_host() -> Result<PathBuf, String> {
 /// The command and the library as they are shipped: a release build, made when it is first asked for.
 pub fn released() -> Result<(PathBuf, PathBuf), String> {
     static ARTIFACTS: OnceLock<Artifacts> = OnceLock::new();
-    let artifacts = ARTIFACTS.get_or_init(|| build("release", &["--workspace", "--lib", "--bins"]));
+    let artifacts = ARTIFACTS.get_or_init(|| build("release", &["--lib", "--bins"]));
     Ok((program(artifacts, "sinew")?, dynamic_library(artifacts, "sinew")?))
 }
 
@@ -80,7 +80,7 @@ type Artifacts = Result<Vec<Value>, String>;
 fn own_artifacts() -> &'static Artifacts {
     static ARTIFACTS: OnceLock<Artifacts> = OnceLock::new();
     let profile = if cfg!(debug_assertions) { "dev" } else { "release" };
-    ARTIFACTS.get_or_init(|| build(profile, &["--workspace", "--lib", "--bins", "--examples"]))
+    ARTIFACTS.get_or_init(|| build(profile, &["--lib", "--bins", "--examples"]))
 }
 
 fn build(profile: &str, what: &[&str]) -> Artifacts {

@@ -17,7 +17,7 @@ fn the_suite_of_usd_passes_through_the_bridge() {
     let profile = if cfg!(debug_assertions) { "dev" } else { "release" };
     let suite = Program::new(cargo).args(["test", "--profile", profile]);
     let done = suite
-        .args(["--workspace", "--ignore-rust-version", "--test", "usd", "--", "--show-output"])
+        .args(["--ignore-rust-version", "--test", "usd", "--", "--show-output"])
         .folder(repository::root())
         .env(backend::VARIABLE, "openusd")
         .env("SINEW_OPENUSD_BRIDGE", bridge)

@@ -5,6 +5,7 @@
 //! same idea as factoring the whole, at the price of the few. No chance and no threads: the same bits everywhere.
 
 use glam::DVec3;
+use nalgebra::{DMatrix, SymmetricEigen};
 
 /// Share of the tolerance that the choice of targets may use up; the rest is for dropping keys.
 const FOR_TARGETS: f64 = 0.6;
@@ -14,6 +15,9 @@ const FIRST: f64 = 0.1;
 
 /// With more axes than this, turning them costs more than it saves.
 const TURNED_AT_MOST: usize = 256;
+
+/// QR iterations per axis: two are the rule.
+const ITERATIONS_EACH: usize = 30;
 
 /// Few shapes, and how much of each there is at every row.
 #[derive(Clone, Debug, Default)]
@@ -95,66 +99,26 @@ fn span(rows: &[Vec<DVec3>], near: f64) -> (Vec<Vec<DVec3>>, Vec<Vec<f64>>) {
 /// Turns axes to the principal ones of the rows, the most important first.
 fn turn(axes: &mut Vec<Vec<DVec3>>, parts: &mut [Vec<f64>]) {
     let n = axes.len();
-    let mut spread = vec![0.0; n * n];
-    for p in parts.iter() {
-        for i in 0..n {
-            for j in 0..n {
-                spread[i * n + j] += p[i] * p[j];
-            }
-        }
-    }
-    let turned = principal(&mut spread, n);
+    let rows = DMatrix::from_fn(parts.len(), n, |row, k| parts[row][k]);
+    // Only what is no number does not converge, and stays as it is.
+    let Some(turned) = SymmetricEigen::try_new(rows.tr_mul(&rows), f64::EPSILON, ITERATIONS_EACH * n) else {
+        return;
+    };
     let mut order: Vec<usize> = (0..n).collect();
-    order.sort_by(|&i, &j| spread[j * n + j].total_cmp(&spread[i * n + i]));
+    order.sort_by(|&i, &j| turned.eigenvalues[j].total_cmp(&turned.eigenvalues[i]));
+    let turned = turned.eigenvectors;
     for p in parts.iter_mut() {
-        *p = order.iter().map(|&k| (0..n).map(|i| p[i] * turned[i * n + k]).sum()).collect();
+        *p = order.iter().map(|&k| (0..n).map(|i| p[i] * turned[(i, k)]).sum()).collect();
     }
     let new = |k: usize| {
         let mut axis = vec![DVec3::ZERO; axes[0].len()];
         for (i, old) in axes.iter().enumerate() {
-            let share = turned[i * n + k];
+            let share = turned[(i, k)];
             axis.iter_mut().zip(old).for_each(|(a, o)| *a += *o * share);
         }
         axis
     };
     *axes = order.iter().map(|&k| new(k)).collect();
-}
-
-/// Makes a symmetric matrix diagonal by Jacobi's rotations; returns its axes as columns.
-fn principal(a: &mut [f64], n: usize) -> Vec<f64> {
-    let mut axes = vec![0.0; n * n];
-    (0..n).for_each(|i| axes[i * n + i] = 1.0);
-    let size: f64 = (0..n).map(|i| a[i * n + i]).sum();
-    for _ in 0..30 {
-        let off: f64 =
-            (0..n).flat_map(|i| (0..i).map(move |j| (i, j))).map(|(i, j)| a[i * n + j].abs()).sum();
-        if off <= 1e-14 * size {
-            break;
-        }
-        for p in 0..n {
-            for q in p + 1..n {
-                let value = a[p * n + q];
-                if value.abs() <= 1e-300 {
-                    continue;
-                }
-                let theta = (a[q * n + q] - a[p * n + p]) / (2.0 * value);
-                let t = theta.signum() / (theta.abs() + (theta * theta + 1.0).sqrt());
-                let c = 1.0 / (t * t + 1.0).sqrt();
-                let s = t * c;
-                for k in 0..n {
-                    let (x, y) = (a[k * n + p], a[k * n + q]);
-                    (a[k * n + p], a[k * n + q]) = (c * x - s * y, s * x + c * y);
-                }
-                for k in 0..n {
-                    let (x, y) = (a[p * n + k], a[q * n + k]);
-                    (a[p * n + k], a[q * n + k]) = (c * x - s * y, s * x + c * y);
-                    let (x, y) = (axes[k * n + p], axes[k * n + q]);
-                    (axes[k * n + p], axes[k * n + q]) = (c * x - s * y, s * x + c * y);
-                }
-            }
-        }
-    }
-    axes
 }
 
 /// The largest distance of a vertex at a row from what the axes make of it.

@@ -20,6 +20,7 @@ pub use parts::parts;
 pub use pieces::{Cut, Moments, RigidPiece, cut};
 
 use glam::{DMat3, DQuat, DVec3};
+use nalgebra::{Matrix3, SymmetricEigen};
 
 /// What a rigid body's motion depends on.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -67,38 +68,40 @@ impl MassProperties {
 
     /// Principal moments and the rotation from principal axes to the given ones.
     ///
-    /// Jacobi rotations: exact for a diagonal tensor (which stays as it is, unturned) and accurate to the last
-    /// digits for any other.
+    /// A diagonal tensor stays as it is, unturned. Of any other each principal axis takes the place of the given axis that it
+    /// is nearest to.
     pub fn principal(&self) -> (DVec3, DQuat) {
-        let mut a = self.inertia;
-        let mut axes = DMat3::IDENTITY;
+        let a = self.inertia;
         let size = a.x_axis.length() + a.y_axis.length() + a.z_axis.length();
-        for _ in 0..50 {
-            // The largest off-diagonal element.
-            let off = [(0, 1, a.y_axis.x), (0, 2, a.z_axis.x), (1, 2, a.z_axis.y)];
-            let (p, q, value) =
-                off.into_iter().fold(off[0], |m, e| if e.2.abs() > m.2.abs() { e } else { m });
-            if value.abs() <= 1e-15 * size {
-                break;
-            }
-            let theta = (a.col(q)[q] - a.col(p)[p]) / (2.0 * value);
-            let t = theta.signum() / (theta.abs() + (theta * theta + 1.0).sqrt());
-            let c = 1.0 / (t * t + 1.0).sqrt();
-            let s = t * c;
-            let mut r = DMat3::IDENTITY;
-            r.col_mut(p)[p] = c;
-            r.col_mut(q)[q] = c;
-            r.col_mut(q)[p] = s;
-            r.col_mut(p)[q] = -s;
-            a = r.transpose() * a * r;
-            axes *= r;
+        let off = a.y_axis.x.abs().max(a.z_axis.x.abs()).max(a.z_axis.y.abs());
+        let given = (DVec3::new(a.x_axis.x, a.y_axis.y, a.z_axis.z), DQuat::IDENTITY);
+        if off <= 1e-15 * size {
+            return given;
         }
-        let moments = DVec3::new(a.x_axis.x, a.y_axis.y, a.z_axis.z);
-        let rotation =
-            if axes == DMat3::IDENTITY { DQuat::IDENTITY } else { DQuat::from_mat3(&axes).normalize() };
-        (moments, rotation)
+        let tensor = Matrix3::from_column_slice(&a.to_cols_array());
+        let Some(eigen) = SymmetricEigen::try_new(tensor, f64::EPSILON, MOST_ITERATIONS) else {
+            // Only what is no number does not converge.
+            return given;
+        };
+        let mut left: Vec<usize> = vec![0, 1, 2];
+        let (mut moments, mut axes) = (DVec3::ZERO, DMat3::ZERO);
+        for i in 0..3 {
+            let along = |k: usize| eigen.eigenvectors[(i, k)].abs();
+            let nearest = (1..left.len()).fold(0, |m, j| if along(left[j]) > along(left[m]) { j } else { m });
+            let k = left.swap_remove(nearest);
+            let axis = DVec3::from_slice(eigen.eigenvectors.column(k).as_slice());
+            moments[i] = eigen.eigenvalues[k];
+            *axes.col_mut(i) = if axis[i] < 0.0 { -axis } else { axis };
+        }
+        if axes.determinant() < 0.0 {
+            axes.z_axis = -axes.z_axis;
+        }
+        (moments, DQuat::from_mat3(&axes).normalize())
     }
 }
+
+/// QR iterations for the axes of a small matrix: a handful is the rule.
+const MOST_ITERATIONS: usize = 100;
 
 #[cfg(test)]
 mod tests {

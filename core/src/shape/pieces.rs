@@ -6,8 +6,10 @@
 //! enough of them: across an axis, or where another bone takes over, whichever leaves least. Triangles that are stretched
 //! are cut before that, in the middles of their longest edges.
 
+use super::MOST_ITERATIONS;
 use crate::scene::Placement;
 use glam::{DQuat, DVec3};
+use nalgebra::{Matrix4, SymmetricEigen};
 use std::collections::HashMap;
 
 /// A mesh at several moments.
@@ -233,51 +235,20 @@ fn fit(rest: &[DVec3], now: impl Iterator<Item = DVec3> + Clone) -> Placement {
     }
     let [x, y, z] = s;
     // Rows and columns w, x, y, z.
-    let n = [
-        [x.x + y.y + z.z, y.z - z.y, z.x - x.z, x.y - y.x],
-        [y.z - z.y, x.x - y.y - z.z, x.y + y.x, z.x + x.z],
-        [z.x - x.z, x.y + y.x, y.y - x.x - z.z, y.z + z.y],
-        [x.y - y.x, z.x + x.z, y.z + z.y, z.z - x.x - y.y],
-    ];
-    let [w, x, y, z] = largest_eigenvector(n);
-    Placement { position, rotation: DQuat::from_xyzw(x, y, z, w).normalize() }
-}
-
-/// By Jacobi's rotations: accurate to the last digits for any symmetric matrix.
-fn largest_eigenvector(mut a: [[f64; 4]; 4]) -> [f64; 4] {
-    let mut vectors =
-        [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
-    let size = a.iter().flatten().fold(0.0_f64, |m, e| m.max(e.abs()));
-    for _ in 0..16 {
-        let mut off = 0.0_f64;
-        for p in 0..3 {
-            for q in p + 1..4 {
-                let value = a[p][q];
-                off = off.max(value.abs());
-                if value.abs() <= 1e-16 * size {
-                    continue;
-                }
-                let theta = (a[q][q] - a[p][p]) / (2.0 * value);
-                let t = theta.signum() / (theta.abs() + (theta * theta + 1.0).sqrt());
-                let c = 1.0 / (t * t + 1.0).sqrt();
-                let s = t * c;
-                for row in &mut a {
-                    (row[p], row[q]) = (c * row[p] - s * row[q], s * row[p] + c * row[q]);
-                }
-                let (x, y) = (a[p], a[q]);
-                a[p] = std::array::from_fn(|k| c * x[k] - s * y[k]);
-                a[q] = std::array::from_fn(|k| s * x[k] + c * y[k]);
-                for row in &mut vectors {
-                    (row[p], row[q]) = (c * row[p] - s * row[q], s * row[p] + c * row[q]);
-                }
-            }
-        }
-        if off <= 1e-15 * size {
-            break;
-        }
-    }
-    let largest = (1..4).fold(0, |m, k| if a[k][k] > a[m][m] { k } else { m });
-    vectors.map(|row| row[largest])
+    #[rustfmt::skip]
+    let n = Matrix4::new(
+        x.x + y.y + z.z, y.z - z.y, z.x - x.z, x.y - y.x,
+        y.z - z.y, x.x - y.y - z.z, x.y + y.x, z.x + x.z,
+        z.x - x.z, x.y + y.x, y.y - x.x - z.z, y.z + z.y,
+        x.y - y.x, z.x + x.z, y.z + z.y, z.z - x.x - y.y,
+    );
+    // Only what is no number does not converge.
+    let rotation =
+        SymmetricEigen::try_new(n, f64::EPSILON, MOST_ITERATIONS).map_or(DQuat::IDENTITY, |eigen| {
+            let axis = eigen.eigenvectors.column(eigen.eigenvalues.imax());
+            DQuat::from_xyzw(axis[1], axis[2], axis[3], axis[0]).normalize()
+        });
+    Placement { position, rotation }
 }
 
 #[cfg(test)]

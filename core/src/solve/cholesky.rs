@@ -16,7 +16,7 @@ use super::block::{
     backward, by_rows, divide, forward, lanes, least_pivots, load, load_across, load_from, pivot, subtract,
 };
 use super::matrix::{BlockMatrix, MOST};
-use super::order::minimum_degree;
+use super::order::eliminate;
 use pulp::{Arch, Simd, WithSimd};
 
 /// The factor, and the lists that make it. "Column" and "position" mean those of the elimination order.
@@ -98,7 +98,7 @@ impl BlockCholesky {
             neighbours[i].push(j);
             neighbours[j].push(i);
         }
-        let (order, coupled) = minimum_degree(&neighbours);
+        let (order, coupled) = eliminate(&neighbours);
         let mut position = vec![0; n];
         order.iter().enumerate().for_each(|(p, &i)| position[i] = p);
 
@@ -189,6 +189,18 @@ impl BlockCholesky {
     fn make_columns(&mut self, matrix: &BlockMatrix) {
         for p in 0..self.columns.len() {
             by_rows!(self.columns[p].rows, N, P => self.make_column::<N, P>(p, matrix));
+        }
+    }
+
+    /// The same with a function for every size: all in one take the compiler longer than anything else here, which is worth
+    /// it only where registers are wide.
+    fn make_columns_apart(&mut self, matrix: &BlockMatrix) {
+        #[inline(never)]
+        fn apart<const N: usize, const P: usize>(of: &mut BlockCholesky, p: usize, matrix: &BlockMatrix) {
+            of.make_column::<N, P>(p, matrix);
+        }
+        for p in 0..self.columns.len() {
+            by_rows!(self.columns[p].rows, N, P => apart::<N, P>(self, p, matrix));
         }
     }
 
@@ -294,7 +306,10 @@ impl WithSimd for Factoring<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        self.0.make_columns(self.1);
+        match S::IS_SCALAR {
+            true => self.0.make_columns_apart(self.1),
+            false => self.0.make_columns(self.1),
+        }
     }
 }
 

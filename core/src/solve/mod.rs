@@ -17,6 +17,6 @@ pub use cholesky::BlockCholesky;
 pub use columns::{SIDES, Sides};
 pub use conjugate_gradient::{Budget, ConjugateGradient, Effort};
 pub use matrix::{BlockMatrix, MOST};
-pub use order::minimum_degree;
+pub use order::eliminate;
 pub use pairwise::Pairwise;
 pub use solver::{Solver, Tier};

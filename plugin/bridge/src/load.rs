@@ -92,6 +92,11 @@ fn places() -> Vec<PathBuf> {
     beside.into_iter().filter(|p| p.is_file()).chain([PathBuf::from(name)]).collect()
 }
 
+/// What went wrong, and what the system said of it.
+fn with_cause(e: &dyn std::error::Error) -> String {
+    e.source().map_or_else(|| e.to_string(), |cause| format!("{e}: {cause}"))
+}
+
 fn load() -> Result<Bridge, LoadError> {
     let mut why = String::new();
     for place in places() {
@@ -99,12 +104,12 @@ fn load() -> Result<Bridge, LoadError> {
         // beside the program, or on the system's own path.
         match unsafe { Library::new(&place) } {
             Ok(library) => return start(library, &place.display().to_string()),
-            Err(e) => why = format!("{}: {e}", place.display()),
+            Err(e) => why = format!("{}: {}", place.display(), with_cause(&e)),
         }
     }
     Err(LoadError {
         what: format!(
-            "the bridge to OpenUSD is not there ({why}); build plugin/openusd with OPENUSD_ROOT naming an OpenUSD SDK, \
+            "the bridge to OpenUSD is not there ({why}); build plugin/openusd (`cargo build --release -p sinew-openusd`) with OPENUSD_ROOT naming an OpenUSD SDK, \
              and put the library beside the program or name it in {VARIABLE}"
         ),
     })
@@ -112,7 +117,9 @@ fn load() -> Result<Bridge, LoadError> {
 
 fn start(library: Library, place: &str) -> Result<Bridge, LoadError> {
     let library: &'static Library = Box::leak(Box::new(library));
-    let broken = |e: libloading::Error| LoadError { what: format!("{place} is no bridge to OpenUSD: {e}") };
+    let broken = |e: libloading::Error| LoadError {
+        what: format!("{place} is no bridge to OpenUSD: {}", with_cause(&e)),
+    };
     // SAFETY: the types are those that the library declares under these names, whatever its number.
     let number = unsafe { library.get::<unsafe extern "C" fn() -> u32>(b"sinew_openusd_interface") };
     // SAFETY: it takes nothing and touches nothing.

@@ -8,7 +8,7 @@
 
 use super::buffer::{Buffer, MESHOPT};
 use super::entry::Entry;
-use crate::error::Error;
+use crate::error::{Error, quote};
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -101,6 +101,18 @@ struct Span<'a> {
     stride: usize,
 }
 
+impl Span<'_> {
+    /// All numbers of `count` elements of `width`, of `B` bytes each. The bytes are there.
+    fn gather<const B: usize>(&self, count: usize, width: usize, read: impl Fn([u8; B]) -> f64) -> Vec<f64> {
+        let mut out = Vec::with_capacity(count * width);
+        for e in 0..count {
+            let element = &self.bytes[e * self.stride..][..width * B];
+            out.extend(element.as_chunks::<B>().0.iter().map(|b| read(*b)));
+        }
+        out
+    }
+}
+
 impl<'a> Data<'a> {
     /// `json_bytes` is the size of the JSON text, which counts as input too.
     pub fn new(root: &Entry<'a>, buffers: &'a [Buffer], json_bytes: usize) -> Result<Data<'a>, Error> {
@@ -148,10 +160,7 @@ impl<'a> Data<'a> {
             Some("MAT3") => 9,
             Some("MAT4") => 16,
             other => {
-                let what = format!(
-                    "`type` is {}, which glTF does not have",
-                    super::entry::quote(other.unwrap_or(""))
-                );
+                let what = format!("`type` is {}, which glTF does not have", quote(other.unwrap_or("")));
                 return Err(entry.fault(what));
             }
         };
@@ -238,12 +247,15 @@ impl<'a> Data<'a> {
         self.spend(entry, total.saturating_mul(8))?;
         let mut out = match base {
             Some(span) => {
-                let mut out = Vec::with_capacity(total as usize);
-                for e in 0..*count as usize {
-                    let at = &span.bytes[e * span.stride..];
-                    out.extend((0..*width).map(|c| component.decode(&at[c * component.bytes()..])));
+                let (count, width) = (*count as usize, *width);
+                match component {
+                    Component::I8 => span.gather(count, width, |[b]| f64::from(b as i8)),
+                    Component::U8 => span.gather(count, width, |[b]| f64::from(b)),
+                    Component::I16 => span.gather(count, width, |b| f64::from(i16::from_le_bytes(b))),
+                    Component::U16 => span.gather(count, width, |b| f64::from(u16::from_le_bytes(b))),
+                    Component::U32 => span.gather(count, width, |b| f64::from(u32::from_le_bytes(b))),
+                    Component::F32 => span.gather(count, width, |b| f64::from(f32::from_le_bytes(b))),
                 }
-                out
             }
             None => vec![0.0; total as usize],
         };
@@ -263,8 +275,9 @@ impl<'a> Data<'a> {
         if given == 0 || given > *count {
             return Err(sparse.fault(format!("`count` is {given}, not between 1 and the accessor's {count}")));
         }
-        let part =
-            |name: &str| sparse.object(name)?.ok_or_else(|| sparse.fault(format!("`{name}` is missing")));
+        let part = |name: &'static str| {
+            sparse.object(name)?.ok_or_else(|| sparse.fault(format!("`{name}` is missing")))
+        };
         let (indices, values) = (part("indices")?, part("values")?);
         let kind = Component::of(&indices)?;
         if !matches!(kind, Component::U8 | Component::U16 | Component::U32) {

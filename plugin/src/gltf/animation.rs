@@ -6,8 +6,8 @@
 //! taken here, with a warning, rather than refusing the file.
 
 use super::accessor::{Component, Data};
-use super::entry::{Entry, quote};
-use crate::error::Error;
+use super::entry::Entry;
+use crate::error::{Error, quote};
 use sinew_core::curve::{Curve, Kind, Segments};
 use sinew_core::scene::{Channel, Clip, Property, Scene};
 use std::collections::HashSet;
@@ -33,16 +33,17 @@ pub(super) fn read(
                     continue;
                 }
             };
-            let place = format!("{}, node {}", channel.place(), label(scene, node));
+            let place = || format!("{}, node {}", channel.place(), label(scene, node));
             if !seen.insert((node, property)) {
                 warnings.push(format!(
-                    "{place}: the {} of this node is keyed by an earlier channel of the same animation, which \
-                     is the one taken",
+                    "{}: the {} of this node is keyed by an earlier channel of the same animation, which is the \
+                     one taken",
+                    place(),
                     path(property)
                 ));
                 continue;
             }
-            let curve = curve(&samplers[sampler], data, property).map_err(|e| e.at(&place))?;
+            let curve = curve(&samplers[sampler], data, property).map_err(|e| e.at(&place()))?;
             clip.channels.push(Channel { node, property, curve });
         }
         Ok(clip)

@@ -67,7 +67,7 @@ pub(super) fn load(
         };
         let (home, bytes) = match found {
             Err(_) if is_fallback(entry) => (Home::Absent, Arc::default()),
-            other => other.map_err(|e| e.at(entry.place()))?,
+            other => other.map_err(|e| e.at(&entry.place()))?,
         };
         let absent = matches!(home, Home::Absent);
         let length =

@@ -8,8 +8,8 @@
 use super::Document;
 use super::animation;
 use super::buffer::{Buffer, Home};
-use super::entry::{Entry, quote};
-use crate::error::Error;
+use super::entry::Entry;
+use crate::error::{Error, quote};
 use serde_json::{Map, Value, json};
 use sinew_core::curve::Segments;
 use sinew_core::scene::{Channel, Channels, Clip, Local, Property};

@@ -1,14 +1,12 @@
 //! An object of the JSON document together with what messages call it.
 //!
 //! The document stays a [`Value`], so that whatever we do not understand is written back as it was; this is the
-//! typed look at the few parts we need. Every look fails with the object's own name in the text.
+//! typed look at the few parts we need. Every look fails with the object's own name in the text, which is only put
+//! together then: a character has thousands of objects, and hardly ever a fault.
 
-use crate::error::Error;
+use crate::error::{Error, quote};
 use serde_json::{Map, Value};
-
-/// Longest part of a name shown in a message. Names are the file's, so they may be of any length, and a clip's
-/// name stands in front of each of its channels.
-const NAME_SHOWN: usize = 60;
+use std::rc::Rc;
 
 /// Largest magnitude of a number we take: glTF is single precision, and beyond it products overflow.
 const LARGEST: f64 = f32::MAX as f64;
@@ -17,43 +15,56 @@ const LARGEST: f64 = f32::MAX as f64;
 #[derive(Clone)]
 pub(super) struct Entry<'a> {
     map: &'a Map<String, Value>,
-    place: String,
+    step: Step<'a>,
+    /// The object it is inside of, unless that is the document.
+    outer: Option<Rc<Entry<'a>>>,
 }
 
-/// A name as messages show it: quoted, control characters escaped, not too long.
-pub(super) fn quote(name: &str) -> String {
-    let mut shown: String = name.chars().take(NAME_SHOWN).flat_map(char::escape_debug).collect();
-    if name.chars().nth(NAME_SHOWN).is_some() {
-        shown.push('…');
-    }
-    format!("\"{shown}\"")
+/// How an object is reached from the one it is inside of.
+#[derive(Clone, Copy)]
+enum Step<'a> {
+    /// It is the whole document.
+    Document,
+    /// Under a key.
+    Key(&'a str),
+    /// In a list: what one of it is called, and which it is.
+    Item(&'a str, usize),
 }
 
 impl<'a> Entry<'a> {
     /// The whole document.
     pub fn root(json: &'a Value) -> Result<Entry<'a>, Error> {
         match json.as_object() {
-            Some(map) => Ok(Entry { map, place: String::new() }),
+            Some(map) => Ok(Entry { map, step: Step::Document, outer: None }),
             None => Err(Error::input("the JSON is not an object; is this a glTF file?")),
         }
     }
 
     /// What messages call this object.
-    pub fn place(&self) -> &str {
-        &self.place
+    pub fn place(&self) -> String {
+        let own = match self.step {
+            Step::Document => String::new(),
+            Step::Key(key) => key.to_owned(),
+            Step::Item(noun, i) if self.name().is_empty() => format!("{noun} {i}"),
+            Step::Item(noun, i) => format!("{noun} {i} {}", quote(self.name())),
+        };
+        self.outer.as_ref().map_or_else(|| own.clone(), |outer| format!("{}, {own}", outer.place()))
     }
 
     /// A refusal that names this object.
     pub fn fault(&self, what: impl std::fmt::Display) -> Error {
-        if self.place.is_empty() {
-            Error::input(what.to_string())
-        } else {
-            Error::input(format!("{}: {what}", self.place))
+        match self.step {
+            Step::Document => Error::input(what.to_string()),
+            _ => Error::input(format!("{}: {what}", self.place())),
         }
     }
 
-    fn inside(&self, what: &str) -> String {
-        if self.place.is_empty() { what.to_owned() } else { format!("{}, {what}", self.place) }
+    /// What the objects inside this one keep of it.
+    fn as_outer(&self) -> Option<Rc<Entry<'a>>> {
+        match self.step {
+            Step::Document => None,
+            _ => Some(Rc::new(self.clone())),
+        }
     }
 
     /// The raw value of a key.
@@ -62,31 +73,28 @@ impl<'a> Entry<'a> {
     }
 
     /// The object under a key.
-    pub fn object(&self, key: &str) -> Result<Option<Entry<'a>>, Error> {
+    pub fn object(&self, key: &'a str) -> Result<Option<Entry<'a>>, Error> {
         match self.get(key) {
             None => Ok(None),
-            Some(Value::Object(map)) => Ok(Some(Entry { map, place: self.inside(key) })),
+            Some(Value::Object(map)) => Ok(Some(Entry { map, step: Step::Key(key), outer: self.as_outer() })),
             Some(_) => Err(self.fault(format!("`{key}` must be an object"))),
         }
     }
 
     /// The objects of an array, empty when the key is absent. `noun` is what one of them is called.
-    pub fn list(&self, key: &str, noun: &str) -> Result<Vec<Entry<'a>>, Error> {
+    pub fn list(&self, key: &str, noun: &'a str) -> Result<Vec<Entry<'a>>, Error> {
         let items = match self.get(key) {
             None => return Ok(Vec::new()),
             Some(Value::Array(items)) => items,
             Some(_) => return Err(self.fault(format!("`{key}` must be an array"))),
         };
-        let entry = |(i, item): (usize, &'a Value)| {
-            let mut place = self.inside(&format!("{noun} {i}"));
-            let Some(map) = item.as_object() else {
-                return Err(Error::input(format!("{place}: must be an object")));
-            };
-            if let Some(name) = map.get("name").and_then(Value::as_str).filter(|n| !n.is_empty()) {
-                place.push(' ');
-                place.push_str(&quote(name));
+        let outer = self.as_outer();
+        let entry = |(i, item): (usize, &'a Value)| match item.as_object() {
+            Some(map) => Ok(Entry { map, step: Step::Item(noun, i), outer: outer.clone() }),
+            None => {
+                let within = outer.as_ref().map_or_else(String::new, |o| format!("{}, ", o.place()));
+                Err(Error::input(format!("{within}{noun} {i}: must be an object")))
             }
-            Ok(Entry { map, place })
         };
         items.iter().enumerate().map(entry).collect()
     }

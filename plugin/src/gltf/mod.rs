@@ -38,9 +38,10 @@ pub use clip::ClipToAdd;
 pub use physics::{Dialect as PhysicsDialect, Physics};
 pub(crate) use transform::decompose;
 
+use crate::error::quote;
 use crate::usd::Backend;
 use buffer::Buffer;
-use entry::{Entry, quote};
+use entry::Entry;
 use resource::{Folders, Resource};
 use serde_json::Value;
 use sinew_core::scene::Scene;

@@ -5,9 +5,9 @@
 
 use super::accessor::Data;
 use super::buffer::Buffer;
-use super::entry::{Entry, quote};
+use super::entry::Entry;
 use super::{animation, mesh, skin, transform};
-use crate::error::Error;
+use crate::error::{Error, quote};
 use serde_json::Value;
 use sinew_core::scene::{Node, Scene};
 
@@ -58,6 +58,9 @@ pub(super) fn scene(
     let entries = root.list("nodes", "node")?;
     let skins = root.list("skins", "skin")?;
     scene.nodes = nodes(&entries, scene.meshes.len(), skins.len())?;
+    for scene in root.list("scenes", "scene")? {
+        scene.indices("nodes", "node", entries.len())?;
+    }
     scene.skins = skins.iter().map(|s| skin::read(s, &data, entries.len())).collect::<Result<_, Error>>()?;
     skin::check(&entries, &mut scene, warnings);
     scene.clips = animation::read(&root, &data, &scene, warnings)?;

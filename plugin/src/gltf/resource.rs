@@ -4,8 +4,7 @@
 //! out with `..` (percent-encoded or not), or pass through a symbolic link that leads outside; and what it leads
 //! to must be a regular file, since a device or pipe may never end.
 
-use super::entry::quote;
-use crate::error::Error;
+use crate::error::{Error, quote};
 use base64::Engine;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};

@@ -3,11 +3,12 @@
 //! Saved into another folder, the document takes its files along to the same relative places. A different file
 //! already there is never overwritten, nor is any file that the document itself came from or refers to.
 
+use super::Document;
 use super::buffer::Home;
 use super::layout::Sidecar;
 use super::resource::Resource;
-use super::{Document, entry::quote};
 use crate::error::Error;
+use crate::error::quote;
 use crate::files::Staging;
 use std::collections::HashSet;
 use std::fs::File;

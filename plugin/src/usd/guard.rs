@@ -5,8 +5,11 @@
 //! anyway, that no two entries are the same bytes (both are how small files become large), and that all are what their
 //! checksums say.
 
-use crate::error::Error;
+use crate::error::{Error, quote};
+use std::io::{Cursor, Read};
 use std::path::Path;
+use zip::result::ZipError;
+use zip::{CompressionMethod, ZipArchive};
 
 /// No scene is nested deeper than this; text beyond it is an attack on the parser's stack.
 const DEEPEST: usize = 1000;
@@ -129,59 +132,62 @@ fn check_crate(bytes: &[u8]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Entries of an archive, as its central directory has them.
+/// The entries of an archive.
 fn check_archive(bytes: &[u8], inside: usize) -> Result<(), Error> {
     if inside > MOST_ARCHIVES {
         return Err(Error::input(format!(
             "archives are inside of archives more than {MOST_ARCHIVES} deep; unpack them"
         )));
     }
-    let word = |at: usize, n: usize| {
-        bytes.get(at..at + n).map(|s| s.iter().rev().fold(0_usize, |v, b| v << 8 | usize::from(*b)))
+    let damaged = |e: ZipError| {
+        Error::input(format!("it is not a whole zip archive; it is damaged or cut short ({e})"))
     };
-    let end = (0..bytes.len().saturating_sub(21))
-        .rev()
-        .take(66_000)
-        .find(|&i| bytes[i..].starts_with(b"PK\x05\x06"));
-    let damaged = || Error::input("it is not a whole zip archive; it is damaged or cut short");
-    let end = end.ok_or_else(damaged)?;
-    let (count, mut at) = (word(end + 10, 2).ok_or_else(damaged)?, word(end + 16, 4).ok_or_else(damaged)?);
-    let mut total = 0;
-    for _ in 0..count {
-        if !bytes.get(at..).is_some_and(|b| b.starts_with(b"PK\x01\x02")) {
-            return Err(damaged());
-        }
-        let field = |offset: usize, n: usize| word(at + offset, n).ok_or_else(damaged);
-        let (method, sum, packed, size) = (field(10, 2)?, field(16, 4)?, field(20, 4)?, field(24, 4)?);
-        let (name, extra, comment, local) = (field(28, 2)?, field(30, 2)?, field(32, 2)?, field(42, 4)?);
-        let shown =
-            String::from_utf8_lossy(bytes.get(at + 46..at + 46 + name).ok_or_else(damaged)?).into_owned();
-        if method != 0 || packed != size {
+    let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(damaged)?;
+    // Of entries with the same name the library takes one, and others may take another.
+    let end = bytes.windows(4).rposition(|w| w == b"PK\x05\x06");
+    let stated = end.and_then(|end| bytes.get(end + 10..end + 12)?.try_into().ok()).map(u16::from_le_bytes);
+    if stated.map(usize::from) != Some(archive.len()) {
+        return Err(Error::input("several of its entries have one name; pack it again"));
+    }
+    let mut ranges = Vec::with_capacity(archive.len());
+    for i in 0..archive.len() {
+        let entry = archive.by_index_raw(i).map_err(damaged)?;
+        let (name, size) = (entry.name().to_owned(), entry.size());
+        if entry.compression() != CompressionMethod::Stored || entry.compressed_size() != size {
             return Err(Error::input(format!(
-                "\"{shown}\" is compressed, which a .usdz must not be; pack it again without compression"
+                "{} is compressed, which a .usdz must not be; pack it again without compression",
+                quote(&name)
             )));
         }
-        let data = local
-            + 30
-            + word(local + 26, 2).ok_or_else(damaged)?
-            + word(local + 28, 2).ok_or_else(damaged)?;
-        let content = bytes.get(data..data + size).ok_or_else(damaged)?;
-        total += size;
-        if total > bytes.len() {
+        let start = entry.data_start().unwrap_or(0);
+        if start.checked_add(size).is_none_or(|end| end > bytes.len() as u64) {
             return Err(Error::input(format!(
-                "its entries overlap, up to \"{shown}\": together they are larger than the archive; pack it again"
+                "{} ends outside of it; it is damaged or cut short",
+                quote(&name)
             )));
         }
-        if crc32fast::hash(content) as usize != sum {
-            return Err(Error::input(format!(
-                "\"{shown}\" is not what its checksum says: the archive is damaged; copy or pack it again"
-            )));
-        }
-        let lower = shown.to_ascii_lowercase();
+        ranges.push((start, size, name));
+    }
+    ranges.sort_unstable();
+    if let Some([a, b]) = ranges.array_windows().find(|[a, b]| a.0 + a.1 > b.0) {
+        let (a, b) = (quote(&a.2), quote(&b.2));
+        return Err(Error::input(format!("its entries {a} and {b} overlap; pack it again")));
+    }
+    for i in 0..archive.len() {
+        let mut entry = archive.by_index(i).map_err(damaged)?;
+        let name = entry.name().to_owned();
+        // No larger than the archive, in which the entries lie side by side.
+        let mut content = Vec::new();
+        entry.read_to_end(&mut content).map_err(|e| {
+            Error::input(format!(
+                "{} is not what its checksum says ({e}): the archive is damaged; copy or pack it again",
+                quote(&name)
+            ))
+        })?;
+        let lower = name.to_ascii_lowercase();
         if [".usd", ".usda", ".usdc", ".usdz"].iter().any(|e| lower.ends_with(e)) {
-            check_bytes(content, inside + 1).map_err(|e| e.at(&format!("\"{shown}\"")))?;
+            check_bytes(&content, inside + 1).map_err(|e| e.at(&quote(&name)))?;
         }
-        at += 46 + name + extra + comment;
     }
     Ok(())
 }

@@ -3,11 +3,12 @@
 
 use super::stage::{self, Fence, Opened};
 use crate::error::Error;
-use crate::files::Scratch;
+use crate::files::scratch;
 use crate::gltf::ReadOptions;
 use sinew_bridge::{Answer, Bridge, Request, Source, Way};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use tempfile::TempDir;
 
 /// Who composes stages and writes layers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,7 +29,7 @@ pub(super) struct Origin {
     /// The number of the host's stage in the cache of UsdUtils.
     pub stage: Option<i64>,
     /// Holds the file of what came as bytes.
-    pub memory: Option<Arc<Scratch>>,
+    pub memory: Option<Arc<TempDir>>,
     /// Who composes it.
     pub backend: Backend,
     pub options: ReadOptions,
@@ -67,7 +68,7 @@ impl Origin {
         };
         let stem = Path::new(name).file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
         let stem: String = stem.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).take(64).collect();
-        let scratch = Scratch::new().map_err(|e| Error::io("there is no room for what is in memory", e))?;
+        let scratch = scratch().map_err(|e| Error::io("there is no room for what is in memory", e))?;
         let file = scratch.path().join(format!("{}.{ending}", if stem.is_empty() { "scene" } else { &stem }));
         std::fs::write(&file, bytes).map_err(|e| Error::io("there is no room for what is in memory", e))?;
         let file = file.canonicalize().map_err(|e| Error::io("what is in memory cannot be read", e))?;
@@ -87,7 +88,7 @@ impl Origin {
         if self.backend == Backend::BuiltIn {
             return stage::open(&self.file, &self.options);
         }
-        let scratch = Scratch::new().map_err(|e| Error::io("there is no room to compose it", e))?;
+        let scratch = scratch().map_err(|e| Error::io("there is no room to compose it", e))?;
         let into = scratch.path().join("stage.usdc");
         if self.stage.is_none() {
             super::guard::check(&self.file)?;

@@ -5,10 +5,11 @@ use super::save::{self, Destination, relative};
 use super::stage::{self, Opened};
 use super::{Backend, Document};
 use crate::error::Error;
-use crate::files::{Scratch, Staging};
+use crate::files::{Staging, scratch};
 use openusd::sdf::{self, AbstractData};
 use sinew_bridge::Way;
 use std::path::{Path, PathBuf};
+use tempfile::TempDir;
 
 impl Document {
     /// Puts what changed on the host's stage, as a layer below its session layer, in place of what was put there before.
@@ -121,6 +122,6 @@ impl Document {
     }
 }
 
-fn room() -> Result<Scratch, Error> {
-    Scratch::new().map_err(|e| Error::io("there is no room to write it", e))
+fn room() -> Result<TempDir, Error> {
+    scratch().map_err(|e| Error::io("there is no room to write it", e))
 }

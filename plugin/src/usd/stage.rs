@@ -7,7 +7,6 @@
 
 use super::guard;
 use crate::error::Error;
-use crate::files::Scratch;
 use crate::gltf::ReadOptions;
 use openusd::ar::{self, Resolver};
 use openusd::sdf;
@@ -18,6 +17,7 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use tempfile::TempDir;
 
 /// Stack of the thread that reads, bytes: deep enough for what [`guard`] lets through. Only what is used is touched.
 const STACK: usize = 128 << 20;
@@ -58,7 +58,7 @@ struct Elsewhere {
     /// Identifier of the root layer.
     root: String,
     /// Where its layer is.
-    _scratch: Scratch,
+    _scratch: TempDir,
 }
 
 /// What a resolver met.
@@ -98,7 +98,7 @@ impl Opened {
         said: Vec<String>,
         bytes: u64,
         root: String,
-        scratch: Scratch,
+        scratch: TempDir,
     ) -> Opened {
         self.met.bytes.set(self.met.bytes.get().saturating_add(bytes));
         self.elsewhere = Some(Elsewhere { said, root, _scratch: scratch });

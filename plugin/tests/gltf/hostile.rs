@@ -283,3 +283,16 @@ fn names_cannot_drive_the_terminal() {
     let text = refusal(&json, &bin);
     assert!(!text.contains('\u{1b}') && !text.contains('\n'), "{text:?}");
 }
+
+#[test]
+fn a_scene_of_nodes_that_the_file_does_not_have() {
+    for index in [1_u64, 1 << 32, u64::MAX] {
+        refuse(
+            "/scenes/0/nodes",
+            json!([0, index]),
+            &["scene 0", "`nodes`", &format!("node {index}"), "has 1"],
+        );
+    }
+    refuse("/scenes/0/nodes", json!([-1]), &["scene 0", "no index"]);
+    refuse("/scenes/0", json!(7), &["scene 0", "must be an object"]);
+}

@@ -6,6 +6,7 @@ mod builder;
 mod compressed;
 mod escapes;
 mod hostile;
+mod judge;
 mod morphing;
 mod mutated;
 mod reading;

@@ -22,18 +22,29 @@ pub fn folder() -> Option<PathBuf> {
     None
 }
 
-/// All scenes in the folder, by name.
-pub fn files() -> Vec<PathBuf> {
-    fn collect(folder: &Path, out: &mut Vec<PathBuf>) {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                collect(&path, out);
-            } else if path.extension().is_some_and(|e| e == "gltf" || e == "glb") {
-                out.push(path);
-            }
+fn collect(folder: &Path, out: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            collect(&path, out);
+        } else if path.extension().is_some_and(|e| e == "gltf" || e == "glb") {
+            out.push(path);
         }
     }
+}
+
+/// The characters beside the folder, by name.
+pub fn characters() -> Vec<PathBuf> {
+    let mut out = Vec::new();
+    if let Some(folder) = folder() {
+        collect(&folder.with_file_name("characters"), &mut out);
+    }
+    out.sort();
+    out
+}
+
+/// All scenes in the folder, by name.
+pub fn files() -> Vec<PathBuf> {
     let mut out = Vec::new();
     if let Some(folder) = folder() {
         collect(&folder, &mut out);
@@ -56,7 +67,7 @@ pub fn open(path: &Path) -> Option<Document> {
 }
 
 /// A file's JSON and the bytes of each of its buffers, read without the code under test.
-fn raw(path: &Path) -> (Value, Vec<Vec<u8>>) {
+pub fn raw(path: &Path) -> (Value, Vec<Vec<u8>>) {
     use base64::Engine;
     let bytes = std::fs::read(path).unwrap();
     let (json, bin): (Value, _) = match path.extension().unwrap().to_str() {
@@ -228,6 +239,7 @@ fn an_added_clip_disturbs_nothing_and_comes_back() {
             document.save(&saved).unwrap();
             let appended = ["bufferViews", "accessors", "animations"];
             assert_kept(&path, &saved, &appended);
+            crate::judge::assert_agrees(&saved);
             let again = Document::open(&saved, &ReadOptions::default()).unwrap();
             let mut expected = before.clone();
             expected.clips.push(again.scene().clips[at].clone());

@@ -481,7 +481,13 @@ fn without_a_bridge_to_openusd_the_built_in_reader_serves_and_says_what_is_missi
     bake("own.usda", &[]);
     let done = bake("asked.usda", &["--usd-backend", "openusd"]);
     let said = done.stdout + &done.stderr;
-    for part in ["/nowhere/libsinew_openusd.so", "plugin/openusd", "OPENUSD_ROOT", "SINEW_OPENUSD_BRIDGE"] {
+    for part in [
+        "/nowhere/libsinew_openusd.so",
+        "plugin/openusd",
+        "OPENUSD_ROOT",
+        "SINEW_OPENUSD_BRIDGE",
+        "No such file",
+    ] {
         assert!(said.contains(part), "no \"{part}\" in: {said}");
     }
     let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();

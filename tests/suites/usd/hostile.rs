@@ -328,21 +328,29 @@ fn an_archive_whose_entries_are_the_same_bytes_again_and_again_is_refused() {
     // Every entry of the directory is the one file, which is large: all of them would be four thousand times that.
     let text = usda(&"def \"A\" {}\n".repeat(200_000));
     let size = u32::try_from(text.len()).unwrap();
-    let one = archive("a.usda", &text, 0, size, size);
+    let one = archive("a0000.usda", &text, 0, size, size);
     let end = one.len() - 22;
     let start = u32::from_le_bytes(one[end + 16..end + 20].try_into().unwrap()) as usize;
     let entry = one[start..end].to_vec();
-    let mut many = one[..start].to_vec();
     let count = 4000_u16;
-    (0..count).for_each(|_| many.extend(&entry));
-    many.extend(b"PK\x05\x06\0\0\0\0");
-    many.extend(count.to_le_bytes());
-    many.extend(count.to_le_bytes());
-    many.extend((entry.len() as u32 * u32::from(count)).to_le_bytes());
-    many.extend((start as u32).to_le_bytes());
-    many.extend([0, 0]);
-    let error = bounded_refusal(folder.path(), "again.usdz", &many);
+    let many = |name: fn(u16) -> String| {
+        let mut many = one[..start].to_vec();
+        for i in 0..count {
+            many.extend(&entry[..46]);
+            many.extend(name(i).as_bytes());
+        }
+        many.extend(b"PK\x05\x06\0\0\0\0");
+        many.extend(count.to_le_bytes());
+        many.extend(count.to_le_bytes());
+        many.extend((entry.len() as u32 * u32::from(count)).to_le_bytes());
+        many.extend((start as u32).to_le_bytes());
+        many.extend([0, 0]);
+        many
+    };
+    let error = bounded_refusal(folder.path(), "again.usdz", &many(|i| format!("a{i:04}.usda")));
     assert!(error.contains("overlap"), "{error}");
+    let error = bounded_refusal(folder.path(), "named.usdz", &many(|_| "a0000.usda".to_owned()));
+    assert!(error.contains("one name"), "{error}");
     // And one that is not what was packed.
     let text = usda("def Xform \"A\" {}");
     let size = u32::try_from(text.len()).unwrap();
