@@ -1,6 +1,7 @@
 //! A fox that runs into a box: it pushes it away, or is held up and climbs over it, is shaken, and is itself again afterwards.
 
-use super::{Judge, NEAR_DEG, OPEN, RECOVERED_S, SUNK, apart, automatic_of, extent, open, times, vertices};
+use super::{Judge, NEAR_DEG, OPEN, RECOVERED_S, SUNK, apart, automatic_of, extent, times, vertices};
+use crate::figures::Figure;
 use glam::DVec3;
 use sinew_core::bake::bake;
 use sinew_core::curve::{Curve, Kind, Segments};
@@ -9,7 +10,8 @@ use sinew_core::rig::{Rig, compile};
 use sinew_core::scene::{Channel, Channels, Clip, Local, Node, Pose, Property, Scene};
 use sinew_core::setup::{Behaviour, Body, Setup, Shape};
 use sinew_core::simulate;
-use sinew_tests::{sample, touching};
+use sinew_tests::made::character::Character;
+use sinew_tests::touching;
 use std::collections::HashSet;
 
 /// Turns of the clip, and how fast it goes along z, units/s.
@@ -35,7 +37,7 @@ const SHARE: f64 = 0.3;
 const GRAZED_DEG: f64 = 5.0;
 const HIT_DEG: f64 = 15.0;
 
-/// The sample's `Run` over and over, on a node that goes along.
+/// A fox's `Run` over and over, on a node that goes along.
 fn running(fox: &Scene, speed: f64) -> Scene {
     let mut scene = fox.clone();
     let run = fox.clips.iter().find(|c| c.name == "Run").expect("the fox runs").clone();
@@ -87,6 +89,8 @@ struct Course {
     scene: Scene,
     setup: Setup,
     alone: Ran,
+    /// What leads the animal.
+    hips: usize,
     height: f64,
     /// Lowest vertex of the keys.
     low: f64,
@@ -98,12 +102,13 @@ fn lowest(scene: &Scene, clip: &Clip) -> f64 {
 }
 
 impl Course {
-    fn new(fox: &Scene, speed: f64) -> Course {
+    fn new(fox: &Scene, hips: &str, speed: f64) -> Course {
         let scene = running(fox, speed);
+        let hips = scene.find(hips).unwrap();
         let setup = automatic_of(&scene, "Run");
         let (lo, hi) = extent(&vertices(&scene, &scene.clips[0], 0.0));
         let (alone, low) = (ran(&scene, &setup), lowest(&scene, &scene.clips[0]));
-        Course { scene, setup, alone, height: hi.y - lo.y, low }
+        Course { scene, setup, alone, hips, height: hi.y - lo.y, low }
     }
 
     /// Has the fox run into a box so far beside its way, which gives way or not.
@@ -146,7 +151,7 @@ impl Course {
         assert!(times.iter().any(later), "the clip goes on for long enough");
         let (left, who) = apart(&scene, clips, times.iter().copied().filter(later));
         judge.hear(&format!("off {RECOVERED_S} s after"), left, NEAR_DEG, &format!("degrees ({who})"));
-        let hips = scene.nodes.iter().position(|n| n.name == "b_Hip_01").unwrap();
+        let hips = self.hips;
         let [was, is] = clips.map(|clip| Pose::new(&scene, Some(clip)).placement_at(hips, last).position);
         judge.hear("off its way in the end", (is - was).length() / height, 0.02, "of its height");
         if gives && aside == STRAIGHT {
@@ -164,30 +169,36 @@ impl Course {
     }
 }
 
+/// Those that run, and what leads them.
+fn runners() -> Vec<(Figure, &'static str)> {
+    let made = (Figure::made(&Character::quadruped(), "Run"), "Hips");
+    std::iter::once(made).chain(Figure::sample("Fox.glb", "Run").map(|f| (f, "b_Hip_01"))).collect()
+}
+
 #[test]
 fn a_fox_that_runs_into_a_box_pushes_it_away_and_runs_on() {
-    let Some(path) = sample::file("gltf/Fox.glb") else { return };
-    let document = open(&path);
     let mut judge = Judge::default();
-    for speed in SPEEDS {
-        let course = Course::new(document.scene(), speed);
-        for aside in GIVES_ASIDE {
-            println!("  at {speed}, a box that gives way, {aside} aside:");
-            course.meet(&mut judge, aside, true);
+    for (figure, hips) in runners() {
+        for speed in SPEEDS {
+            let course = Course::new(&figure.scene, hips, speed);
+            for aside in GIVES_ASIDE {
+                println!("  {} at {speed}, a box that gives way, {aside} aside:", figure.label);
+                course.meet(&mut judge, aside, true);
+            }
         }
     }
 }
 
 #[test]
 fn a_fox_that_a_box_holds_up_comes_over_it_and_runs_on() {
-    let Some(path) = sample::file("gltf/Fox.glb") else { return };
-    let document = open(&path);
     let mut judge = Judge::default();
-    for speed in SPEEDS {
-        let course = Course::new(document.scene(), speed);
-        for aside in STANDS_ASIDE {
-            println!("  at {speed}, a box that stands, {aside} aside:");
-            course.meet(&mut judge, aside, false);
+    for (figure, hips) in runners() {
+        for speed in SPEEDS {
+            let course = Course::new(&figure.scene, hips, speed);
+            for aside in STANDS_ASIDE {
+                println!("  {} at {speed}, a box that stands, {aside} aside:", figure.label);
+                course.meet(&mut judge, aside, false);
+            }
         }
     }
 }
