@@ -27,7 +27,7 @@ fn succeeds(program: Program) -> String {
 
 /// A small scene with keys.
 fn scene(folder: &Path) -> PathBuf {
-    made::files(folder).swap_remove(0)
+    made::packed(folder)
 }
 
 /// Scenes to bake everywhere: those of the examples, made ones, self-contained samples.

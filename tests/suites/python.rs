@@ -17,7 +17,7 @@ fn succeeds(program: Program) -> String {
 
 /// A small scene in one file.
 fn scene(folder: &Path) -> PathBuf {
-    made::files(folder).swap_remove(0)
+    made::packed(folder)
 }
 
 #[test]

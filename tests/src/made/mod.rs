@@ -30,6 +30,17 @@ pub fn cubic_integers(folder: &Path) -> PathBuf {
     })
 }
 
+/// The file with cubic curves in one piece, as .glb.
+pub fn packed(folder: &Path) -> PathBuf {
+    let mut maker = Maker::default();
+    cubic(&mut maker);
+    let (json, bytes) = maker.finish_apart();
+    let path = folder.join("cubic.glb");
+    let file = character::container(json.to_string().into_bytes(), bytes);
+    std::fs::write(&path, file).expect("the scratch folder can be written");
+    path
+}
+
 fn write(folder: &Path, name: &str, fill: impl FnOnce(&mut Maker)) -> PathBuf {
     let mut maker = Maker::default();
     fill(&mut maker);

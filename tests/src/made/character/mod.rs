@@ -18,6 +18,7 @@ mod skeleton;
 mod skin;
 mod take;
 
+pub(super) use glb::container;
 pub use plan::{Feet, Naming, Plan};
 pub use skeleton::{Bone, Flesh, Skeleton};
 pub use skin::Skin;
