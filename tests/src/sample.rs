@@ -18,7 +18,11 @@ pub fn folder() -> Option<PathBuf> {
         Some(named) if named == "none" => None,
         Some(named) => {
             let named = PathBuf::from(named);
-            assert!(named.is_dir(), "{VARIABLE} names no folder: {}; say none for no samples", named.display());
+            assert!(
+                named.is_dir(),
+                "{VARIABLE} names no folder: {}; say none for no samples",
+                named.display()
+            );
             Some(named)
         }
         None => beside.is_dir().then_some(beside),

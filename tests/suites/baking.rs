@@ -28,7 +28,11 @@ fn bake(document: &Document, setup: &Setup) -> Outcome {
 }
 
 /// A made character in a folder, or a sample where there are any, and one of its clips.
-fn characters(folder: &Path, made: &[(Character, &'static str)], samples: &[(&str, &'static str)]) -> Vec<(PathBuf, &'static str)> {
+fn characters(
+    folder: &Path,
+    made: &[(Character, &'static str)],
+    samples: &[(&str, &'static str)],
+) -> Vec<(PathBuf, &'static str)> {
     let mut all: Vec<_> = made.iter().map(|(c, clip)| (c.write(folder), *clip)).collect();
     let there = |(file, clip): &(&str, &'static str)| Some((sample::file(&format!("gltf/{file}"))?, *clip));
     all.extend(samples.iter().filter_map(there));
@@ -46,7 +50,8 @@ fn cycles_close() {
         (Character::snake(), "Slither"),
         (Character::bird(), "Fly"),
     ];
-    let samples = [("Fox.glb", "Walk"), ("Fox.glb", "Run"), ("Fox.glb", "Survey"), ("RiggedFigure.glb", "#0")];
+    let samples =
+        [("Fox.glb", "Walk"), ("Fox.glb", "Run"), ("Fox.glb", "Survey"), ("RiggedFigure.glb", "#0")];
     for (path, clip) in characters(folder.path(), &made, &samples) {
         let file = sample::label(&path);
         let (document, mut setup) = open(&path, clip);
@@ -60,7 +65,10 @@ fn cycles_close() {
                 report.turns, report.first, report.after
             );
             let after = &report.after;
-            assert!(after.angle_deg < 0.1 && after.velocity_percent.unwrap() < 1.0, "{file} {clip}: {after:?}");
+            assert!(
+                after.angle_deg < 0.1 && after.velocity_percent.unwrap() < 1.0,
+                "{file} {clip}: {after:?}"
+            );
             // RiggedFigure goes from one pose to another: no cycle, and said so.
             let warned =
                 done.report.warnings.iter().any(|w| w.contains("no whole cycle") && w.contains(" deg)"));

@@ -63,7 +63,11 @@ fn passes(program: Program, folder: &Path) {
     let made = scratch::folder("bpy-characters");
     let characters = [Character::biped(), Character::quadruped(), Character::knight()];
     let mut files: Vec<PathBuf> = characters.iter().map(|c| c.write(made.path())).collect();
-    files.extend(["Fox", "RiggedFigure", "RobotExpressive"].iter().filter_map(|f| sample::file(&format!("gltf/{f}.glb"))));
+    files.extend(
+        ["Fox", "RiggedFigure", "RobotExpressive"]
+            .iter()
+            .filter_map(|f| sample::file(&format!("gltf/{f}.glb"))),
+    );
     let files: Vec<String> = files.iter().map(|f| f.display().to_string()).collect();
     let done = program
         .env("SINEW_CHARACTERS", files.join("\n"))

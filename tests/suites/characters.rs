@@ -374,9 +374,14 @@ fn a_run_needs_few_keys() {
 /// A ball of 5 kg at 5 m/s on the chest, which is between two bones; toes and heels say which way is forward.
 #[test]
 fn a_blow_is_seen_and_made_up_for() {
-    let made = (Figure::made(&Character::biped(), "Idle"), ["Spine1", "Chest"], [["LeftFoot", "LeftLeg"], ["RightFoot", "RightLeg"]]);
+    let made = (
+        Figure::made(&Character::biped(), "Idle"),
+        ["Spine1", "Chest"],
+        [["LeftFoot", "LeftLeg"], ["RightFoot", "RightLeg"]],
+    );
     let toes = [["leg_joint_L_5", "leg_joint_L_3"], ["leg_joint_R_5", "leg_joint_R_3"]];
-    let sample = Figure::sample("RiggedFigure.glb", "#0").map(|f| (f, ["torso_joint_2", "torso_joint_3"], toes));
+    let sample =
+        Figure::sample("RiggedFigure.glb", "#0").map(|f| (f, ["torso_joint_2", "torso_joint_3"], toes));
     for (figure, chest, feet) in std::iter::once(made).chain(sample) {
         blow(&figure, chest, feet);
     }
@@ -581,7 +586,8 @@ fn a_human_figure_weighs_what_its_skin_encloses() {
 /// ends of their joints and what they touch contradict each other, energy does not rise.
 #[test]
 fn a_ragdoll_falls_and_lies() {
-    let made = [(Character::biped(), "Idle"), (Character::quadruped(), "Idle")].map(|(c, k)| Figure::made(&c, k));
+    let made =
+        [(Character::biped(), "Idle"), (Character::quadruped(), "Idle")].map(|(c, k)| Figure::made(&c, k));
     let samples = [("RiggedFigure.glb", "#0"), ("Fox.glb", "Survey")];
     let samples = samples.into_iter().filter_map(|(file, clip)| Figure::sample(file, clip));
     for figure in made.into_iter().chain(samples) {

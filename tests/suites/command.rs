@@ -222,8 +222,9 @@ fn rope_falls(folder: &Path, rope: &Path, piece: &str) {
     }
     // A file that somebody wrote wins, and an option wins over both.
     let beside = rope.with_extension("sinew.json");
-    let setup =
-        format!(r#"{{"sinew":1,"bodies":[{{"node":"{piece}","behaviour":"free"}}],"bake":{{"frames":[0,10]}}}}"#);
+    let setup = format!(
+        r#"{{"sinew":1,"bodies":[{{"node":"{piece}","behaviour":"free"}}],"bake":{{"frames":[0,10]}}}}"#
+    );
     fs::write(&beside, setup).unwrap();
     let r = bake(&[]);
     let beside = beside.file_name().unwrap().to_str();

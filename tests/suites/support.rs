@@ -2,8 +2,8 @@
 #![forbid(unsafe_code)]
 
 use serde_json::json;
-use sinew_tests::made::character::Character;
 use sinew_tests::document::{RawDocument, same_meaning};
+use sinew_tests::made::character::Character;
 use sinew_tests::oracle::{self, khronos};
 use sinew_tests::program::Program;
 use sinew_tests::{made, sample, scratch};

@@ -242,7 +242,13 @@ fn made_files_read_as_they_were_meant() {
                 let curve = clip.curve(scene.find(&b.name).unwrap(), Property::Rotation).unwrap();
                 let stepped = matches!(curve.segments(), Segments::Step);
                 assert_eq!(stepped, take.held.is_some(), "{} {}", character.name, take.name);
-                assert_eq!(curve.times().len(), keys.len().div_ceil(every), "{} {}", character.name, take.name);
+                assert_eq!(
+                    curve.times().len(),
+                    keys.len().div_ceil(every),
+                    "{} {}",
+                    character.name,
+                    take.name
+                );
                 for (k, time) in curve.times().iter().enumerate() {
                     let exact = keys[k * every][bone].1;
                     let off = 1.0 - curve.quaternion(*time).dot(exact).abs();

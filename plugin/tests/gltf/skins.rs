@@ -4,9 +4,9 @@ use crate::builder::{floats, read, refusal};
 use crate::samples;
 use glam::DVec3;
 use serde_json::{Value, json};
+use sinew_core::scene::{Influence, Pose};
 use sinew_tests::made::character::Character;
 use sinew_tests::scratch;
-use sinew_core::scene::{Influence, Pose};
 
 /// Three vertices on two bones, the second bound a metre along x. `joints` and `weights` are accessors without views.
 fn skinned(joints: Value, joint_bytes: &[u8], weights: Value, weight_bytes: &[u8]) -> (Value, Vec<u8>) {

@@ -20,7 +20,8 @@ pub fn kept(folder: &Path) -> PathBuf {
     let (mut json, mut bytes) = maker.finish_apart();
 
     // One of the first clip's key times is another in the second clip.
-    let replaced = push(&mut json, "bufferViews", json!({"buffer": 0, "byteOffset": bytes.len(), "byteLength": 1}));
+    let replaced =
+        push(&mut json, "bufferViews", json!({"buffer": 0, "byteOffset": bytes.len(), "byteLength": 1}));
     bytes.extend([1, 0, 0, 0]);
     let by = push(&mut json, "bufferViews", json!({"buffer": 0, "byteOffset": bytes.len(), "byteLength": 4}));
     bytes.extend(0.5_f32.to_le_bytes());
@@ -50,7 +51,16 @@ pub fn kept(folder: &Path) -> PathBuf {
     let told = json!({UNKNOWN: {"anything": [1, 2.5, {"deep": true}], "nothing": null}});
     json["extensionsUsed"] = json!([UNKNOWN]);
     json["extensions"] = told.clone();
-    for place in ["/asset", "/scenes/0", "/nodes/0", "/nodes/4", "/meshes/0", "/materials/0", "/animations/0", "/accessors/0"] {
+    for place in [
+        "/asset",
+        "/scenes/0",
+        "/nodes/0",
+        "/nodes/4",
+        "/meshes/0",
+        "/materials/0",
+        "/animations/0",
+        "/accessors/0",
+    ] {
         let entry = json.pointer_mut(place).expect("these are there");
         entry["extensions"] = told.clone();
         entry["extras"] = json!({"note": place, "list": [null, 1e-7, "ü"]});

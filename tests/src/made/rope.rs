@@ -28,7 +28,9 @@ pub fn rope(folder: &Path) -> PathBuf {
         let half = std::f64::consts::FRAC_1_SQRT_2;
         nodes.push(json!({"name": format!("Form {}", i + 1), "rotation": [0.0, 0.0, half, half], "extensions": form(1)}));
         let joint = json!({"OMI_physics_joint": {"connectedNode": above, "joint": 0}});
-        nodes.push(json!({"name": format!("Pin {}", i + 1), "translation": [-HALF, 0.0, 0.0], "extensions": joint}));
+        nodes.push(
+            json!({"name": format!("Pin {}", i + 1), "translation": [-HALF, 0.0, 0.0], "extensions": joint}),
+        );
         nodes.push(json!({"name": format!("End {}", i + 1), "translation": [HALF, 0.0, 0.0]}));
         above = first + 3;
     }

@@ -67,10 +67,8 @@ pub fn figures() -> Vec<Figure> {
 
 /// A few of them, for what takes a dozen bakes each.
 pub fn some_figures() -> Vec<Figure> {
-    let mut all = vec![
-        Figure::made(&Character::biped(), "WalkAlong"),
-        Figure::made(&Character::quadruped(), "Walk"),
-    ];
+    let mut all =
+        vec![Figure::made(&Character::biped(), "WalkAlong"), Figure::made(&Character::quadruped(), "Walk")];
     all.extend(samples());
     all
 }

@@ -12,8 +12,7 @@ const BIPED: [(&str, f64, f64); 3] = [("Jump", 12.0, 0.03), ("Roll", 12.0, 0.03)
 #[test]
 fn what_is_thrown_stays_near_its_keys() {
     let made = BIPED.map(|(clip, most, place)| (Figure::made(&Character::biped(), clip), most, place));
-    let robot =
-        |(clip, most, place)| Figure::sample("RobotExpressive.glb", clip).map(|f| (f, most, place));
+    let robot = |(clip, most, place)| Figure::sample("RobotExpressive.glb", clip).map(|f| (f, most, place));
     let mut judge = Judge::default();
     for (figure, most, place) in made.into_iter().chain(ROBOT.into_iter().filter_map(robot)) {
         let (scene, keys) = (&figure.scene, figure.keys());

@@ -32,8 +32,10 @@ fn worst_opening(document: &Document, setup: &Setup) -> f64 {
 /// Figures and linkages with physics of their own: a name, the file, and where a floor is under them.
 fn with_physics(folder: &Path) -> Vec<(&'static str, PathBuf, f64)> {
     let made = [("doll", made::stage::doll(), -0.5), ("linkage", made::stage::linkage(), -0.2)];
-    let mut all: Vec<_> =
-        made.into_iter().map(|(name, text, floor)| (name, made::stage::write(folder, name, &text), floor)).collect();
+    let mut all: Vec<_> = made
+        .into_iter()
+        .map(|(name, text, floor)| (name, made::stage::write(folder, name, &text), floor))
+        .collect();
     for (name, floor) in [("humanoid", -1.6), ("boxes_fourbar", -0.2)] {
         let Some(file) = sample::file(&format!("usd/{name}.usda")) else { continue };
         let copy = folder.join(format!("{name}.usda"));
@@ -161,9 +163,8 @@ fn drives_of_stages_reach_their_targets() {
         let is_bar = root.is_some();
         let driven = folder.path().join(format!("driven-{name}.usda"));
         let bars = ["joint_1", "joint_3"].map(drive_bars).concat();
-        let bars = root.map(|(_, root)| {
-            format!("over \"{root}\"\n{{\n    over \"Joints\"\n    {{\n{bars}    }}\n}}\n")
-        });
+        let bars = root
+            .map(|(_, root)| format!("over \"{root}\"\n{{\n    over \"Joints\"\n    {{\n{bars}    }}\n}}\n"));
         let text =
             format!("#usda 1.0\n(\n    subLayers = [@./{name}.usda@]\n)\n{}", bars.unwrap_or_default());
         std::fs::write(&driven, text).unwrap();

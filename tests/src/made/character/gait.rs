@@ -49,7 +49,8 @@ impl Gait {
         let stretched = |leg: &Leg, t: f64| {
             let head = |b: usize| skeleton.bones[b].head;
             let hip = head(leg.upper) + self.body(t);
-            let length = (head(leg.lower) - head(leg.upper)).length() + (head(leg.foot) - head(leg.lower)).length();
+            let length =
+                (head(leg.lower) - head(leg.upper)).length() + (head(leg.foot) - head(leg.lower)).length();
             (self.ankle(skeleton, leg, t).0 - hip).length() / length
         };
         let times = (0..48).map(|k| self.period * f64::from(k) / 48.0);

@@ -1,9 +1,9 @@
 //! Writes a character as .glb: one skin, a clip for every take, keys on frames.
 
+use super::Character;
 use super::pose::Pose;
 use super::skeleton::Skeleton;
 use super::take::Take;
-use super::Character;
 use glam::{DAffine3, DMat4, DQuat, DVec3};
 use serde_json::{Value, json};
 
@@ -144,8 +144,7 @@ fn mesh(character: &Character, chunk: &mut Chunk) -> Value {
     let joints = chunk.add("VEC4", UNSIGNED_BYTE, skin.held.len(), &joints, Some(VERTICES));
     let weights: Vec<[f64; 4]> = skin.held.iter().map(|(_, [a, b])| [*a, *b, 0.0, 0.0]).collect();
     let weights = chunk.floats("VEC4", &weights, Some(VERTICES));
-    let indices: Vec<u8> =
-        skin.triangles.iter().flatten().flat_map(|i| (*i as u16).to_le_bytes()).collect();
+    let indices: Vec<u8> = skin.triangles.iter().flatten().flat_map(|i| (*i as u16).to_le_bytes()).collect();
     let indices = chunk.add("SCALAR", UNSIGNED_SHORT, 3 * skin.triangles.len(), &indices, Some(INDICES));
     json!({"name": character.name, "primitives": [{
         "attributes": {"POSITION": positions, "NORMAL": normals, "JOINTS_0": joints, "WEIGHTS_0": weights},

@@ -47,16 +47,9 @@ pub fn reach(
 }
 
 /// Puts the foot at the end of its leg, turned by `foot` in the world, or as the lower leg is.
-pub fn follow(
-    skeleton: &Skeleton,
-    pose: &mut Pose,
-    placed: &mut [Placed],
-    leg: &Leg,
-    foot: Option<DQuat>,
-) {
+pub fn follow(skeleton: &Skeleton, pose: &mut Pose, placed: &mut [Placed], leg: &Leg, foot: Option<DQuat>) {
     let lower = placed[leg.lower];
-    let at =
-        lower.at + lower.turned * (skeleton.bones[leg.foot].head - skeleton.bones[leg.lower].head);
+    let at = lower.at + lower.turned * (skeleton.bones[leg.foot].head - skeleton.bones[leg.lower].head);
     let to = Placed { at, turned: foot.unwrap_or(lower.turned) };
     if skeleton.bones[leg.foot].parent == Some(leg.lower) {
         pose.aim(skeleton, placed, leg.foot, to.turned);

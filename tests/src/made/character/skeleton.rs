@@ -175,7 +175,9 @@ impl Skeleton {
         if plan.head {
             let look = if plan.upright { DVec3::Y } else { DVec3::Z };
             let ends = [at, at + look * head];
-            parent = self.add(plan, "Head", 0.0, Some(parent), ends, Flesh::Capsule(0.38 * head));
+            // What lies on the floor has no room for a thicker head.
+            let thick = if plan.leg_pairs > 0 { 0.38 * head } else { girth };
+            parent = self.add(plan, "Head", 0.0, Some(parent), ends, Flesh::Capsule(thick));
             self.neck.push(parent);
             for side in [1.0, -1.0].into_iter().filter(|_| plan.ears) {
                 let root = at + look * 0.4 * head + DVec3::new(0.25 * side, 0.35, 0.0) * head;
@@ -250,7 +252,8 @@ impl Skeleton {
         let down = DVec3::new(0.2 * side, -0.98, 0.0).normalize();
         let mut bones = vec![shoulder];
         let mut at = joint;
-        for (part, long, thick) in [("UpperArm", 0.34, 0.055), ("ForeArm", 0.31, 0.045), ("Hand", 0.12, 0.04)] {
+        for (part, long, thick) in [("UpperArm", 0.34, 0.055), ("ForeArm", 0.31, 0.045), ("Hand", 0.12, 0.04)]
+        {
             let to = at + down * long * plan.leg;
             let on = *bones.last().expect("it has a shoulder");
             bones.push(self.add(plan, part, side, Some(on), [at, to], capsule(thick)));

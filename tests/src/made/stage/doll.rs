@@ -87,7 +87,12 @@ fn joint(text: &mut String, bone: &Bone, parent: &Bone) {
     // x goes along the limb: turns about it are twists.
     let frame = DQuat::from_rotation_arc(DVec3::X, up(bone.tail - bone.head).normalize());
     if matches!(name, "Foot" | "Hand") {
-        let _ = writeln!(text, "        def PhysicsFixedJoint \"{}\"\n        {{\n{}        }}", bone.name, between(frame));
+        let _ = writeln!(
+            text,
+            "        def PhysicsFixedJoint \"{}\"\n        {{\n{}        }}",
+            bone.name,
+            between(frame)
+        );
         return;
     }
     let room = match name {
@@ -95,12 +100,18 @@ fn joint(text: &mut String, bone: &Bone, parent: &Bone) {
         _ => [25.0, 25.0, 20.0],
     };
     let ways = ["rotX", "rotY", "rotZ"];
-    let mut schemas: Vec<String> =
-        ["transX", "transY", "transZ"].iter().chain(&ways).map(|w| format!("\"PhysicsLimitAPI:{w}\"")).collect();
+    let mut schemas: Vec<String> = ["transX", "transY", "transZ"]
+        .iter()
+        .chain(&ways)
+        .map(|w| format!("\"PhysicsLimitAPI:{w}\""))
+        .collect();
     schemas.extend(ways.iter().map(|w| format!("\"PhysicsDriveAPI:{w}\"")));
     let mut lines = String::new();
     for way in ["transX", "transY", "transZ"] {
-        let _ = writeln!(lines, "            float limit:{way}:physics:low = 1\n            float limit:{way}:physics:high = -1");
+        let _ = writeln!(
+            lines,
+            "            float limit:{way}:physics:low = 1\n            float limit:{way}:physics:high = -1"
+        );
     }
     for (way, most) in ways.iter().zip(room) {
         let _ = writeln!(

@@ -21,7 +21,8 @@ pub fn figure(character: &Character, take: usize) -> String {
         .iter()
         .map(|b| matrix(DAffine3::from_rotation_translation(b.rest_turn(), b.head * units)));
     let bind = bind.collect::<Vec<_>>().join(", ");
-    let rest = character.rest().into_iter().map(|(at, turn)| matrix(DAffine3::from_rotation_translation(turn, at)));
+    let rest =
+        character.rest().into_iter().map(|(at, turn)| matrix(DAffine3::from_rotation_translation(turn, at)));
     let rest = rest.collect::<Vec<_>>().join(", ");
     let mut text = header("Figure", 1.0 / units, "Y", Some(keys.len() - 1));
     text += "def SkelRoot \"Figure\"\n{\n";
@@ -51,7 +52,10 @@ fn skin(text: &mut String, character: &Character) {
     let skin = character.skin();
     let list = |all: Vec<String>| all.join(", ");
     let units = character.units_per_metre;
-    let (low, high) = skin.positions.iter().fold((DVec3::INFINITY, DVec3::NEG_INFINITY), |(l, h), p| (l.min(*p), h.max(*p)));
+    let (low, high) = skin
+        .positions
+        .iter()
+        .fold((DVec3::INFINITY, DVec3::NEG_INFINITY), |(l, h), p| (l.min(*p), h.max(*p)));
     let _ = writeln!(
         text,
         "    def Mesh \"Skin\" (\n        prepend apiSchemas = [\"SkelBindingAPI\"]\n    )\n    {{\n        uniform token subdivisionScheme = \"none\"\n        float3[] extent = [{}, {}]\n        point3f[] points = [{}]\n        int[] faceVertexCounts = [{}]\n        int[] faceVertexIndices = [{}]\n        int[] primvars:skel:jointIndices = [{}] (\n            elementSize = 2\n            interpolation = \"vertex\"\n        )\n        float[] primvars:skel:jointWeights = [{}] (\n            elementSize = 2\n            interpolation = \"vertex\"\n        )\n        matrix4d primvars:skel:geomBindTransform = ( (1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1) )\n        rel skel:skeleton = </Figure/Rig>\n    }}",

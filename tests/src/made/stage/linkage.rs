@@ -36,7 +36,11 @@ pub fn linkage() -> String {
         ([4, 1], [0.0, -HALF], [-HALF, 0.0]),
     ];
     for (i, ([a, b], [ax, az], [bx, bz])) in hinges.into_iter().enumerate() {
-        let drive = if i % 2 == 0 { " (\n            prepend apiSchemas = [\"PhysicsDriveAPI:angular\"]\n        )" } else { "" };
+        let drive = if i % 2 == 0 {
+            " (\n            prepend apiSchemas = [\"PhysicsDriveAPI:angular\"]\n        )"
+        } else {
+            ""
+        };
         let _ = writeln!(
             text,
             "        def PhysicsRevoluteJoint \"joint_{n}\"{drive}\n        {{\n            uniform token physics:axis = \"Y\"\n            rel physics:body0 = </Linkage/Bars/bar_{a}>\n            rel physics:body1 = </Linkage/Bars/bar_{b}>\n            point3f physics:localPos0 = ({ax}, 0, {az})\n            point3f physics:localPos1 = ({bx}, 0, {bz})\n            quatf physics:localRot0 = (1, 0, 0, 0)\n            quatf physics:localRot1 = (1, 0, 0, 0)\n            float physics:lowerLimit = -50\n            float physics:upperLimit = 50\n        }}",

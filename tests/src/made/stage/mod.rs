@@ -21,8 +21,14 @@ use std::path::{Path, PathBuf};
 /// Writes all of them into `folder`.
 pub fn files(folder: &Path) -> Vec<PathBuf> {
     let (bird, snake) = (figure(&Character::bird(), 0), figure(&Character::snake(), 0));
-    let texts =
-        [("set", set()), ("linkage", linkage()), ("motor", motor()), ("doll", doll()), ("bird", bird), ("snake", snake)];
+    let texts = [
+        ("set", set()),
+        ("linkage", linkage()),
+        ("motor", motor()),
+        ("doll", doll()),
+        ("bird", bird),
+        ("snake", snake),
+    ];
     let mut files: Vec<PathBuf> = texts.iter().map(|(name, text)| write(folder, name, text)).collect();
     for (name, ending) in [("bird", "usdc"), ("snake", "usdz"), ("set", "usdc"), ("linkage", "usdz")] {
         files.push(packed(folder, name, ending));
