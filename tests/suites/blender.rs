@@ -41,7 +41,13 @@ fn module(version: &str) -> Option<PathBuf> {
     let pinned = versions.lines().find(|line| line.starts_with(version)).expect("a version that is pinned");
     let python = source("tests/oracles/blender").join(pinned).join("bin/python");
     if !python.exists() {
-        skip::because(&format!("there is no bpy {pinned} in tests/oracles/blender; tests/run installs it"));
+        if Program::new("python3.11").arg("--version").run().is_err() {
+            skip::rightly("there is no Python 3.11, which Blender as a module is made for");
+        } else {
+            skip::because(&format!(
+                "there is no bpy {pinned} in tests/oracles/blender; tests/run installs it"
+            ));
+        }
         return None;
     }
     Some(python)

@@ -26,7 +26,17 @@ fn quaternion(q: DQuat) -> String {
 pub fn doll() -> String {
     let skeleton = Skeleton::new(&Plan::biped());
     let mut text = header("Doll", 1.0, "Z", None);
-    text += "def PhysicsScene \"World\"\n{\n    float physics:gravityMagnitude = 9.81\n    vector3f physics:gravityDirection = (0, 0, -1)\n}\n\ndef Xform \"Doll\"\n{\n    def Scope \"Limbs\"\n    {\n";
+    text += r#"def PhysicsScene "World"
+{
+    float physics:gravityMagnitude = 9.81
+    vector3f physics:gravityDirection = (0, 0, -1)
+}
+
+def Xform "Doll"
+{
+    def Scope "Limbs"
+    {
+"#;
     skeleton.bones.iter().for_each(|bone| limb(&mut text, bone));
     text += "    }\n    def Scope \"Joints\"\n    {\n";
     for bone in &skeleton.bones {
@@ -34,7 +44,14 @@ pub fn doll() -> String {
             joint(&mut text, bone, &skeleton.bones[parent]);
         }
     }
-    text += "    }\n    def PhysicsCollisionGroup \"Together\"\n    {\n        rel collection:colliders:includes = [</Doll/Limbs>]\n        rel physics:filteredGroups = </Doll/Together>\n    }\n}\n";
+    text += r#"    }
+    def PhysicsCollisionGroup "Together"
+    {
+        rel collection:colliders:includes = [</Doll/Limbs>]
+        rel physics:filteredGroups = </Doll/Together>
+    }
+}
+"#;
     text
 }
 
@@ -51,7 +68,26 @@ fn limb(text: &mut String, bone: &Bone) {
     let reach = 0.5 * long + radius;
     let _ = writeln!(
         text,
-        "        def Xform \"{name}\" (\n            prepend apiSchemas = [\"PhysicsRigidBodyAPI\", \"PhysicsMassAPI\"]\n        )\n        {{\n            float physics:mass = {mass:.4}\n            double3 xformOp:translate = {at}\n            uniform token[] xformOpOrder = [\"xformOp:translate\"]\n            def Capsule \"form\" (\n                prepend apiSchemas = [\"PhysicsCollisionAPI\"]\n            )\n            {{\n                uniform token axis = \"Z\"\n                double height = {long:.6}\n                double radius = {radius:.6}\n                float3[] extent = [(-{radius:.6}, -{radius:.6}, -{reach:.6}), ({radius:.6}, {radius:.6}, {reach:.6})]\n                double3 xformOp:translate = {middle}\n                quatf xformOp:orient = {turn}\n                uniform token[] xformOpOrder = [\"xformOp:translate\", \"xformOp:orient\"]\n            }}\n        }}",
+        r#"        def Xform "{name}" (
+            prepend apiSchemas = ["PhysicsRigidBodyAPI", "PhysicsMassAPI"]
+        )
+        {{
+            float physics:mass = {mass:.4}
+            double3 xformOp:translate = {at}
+            uniform token[] xformOpOrder = ["xformOp:translate"]
+            def Capsule "form" (
+                prepend apiSchemas = ["PhysicsCollisionAPI"]
+            )
+            {{
+                uniform token axis = "Z"
+                double height = {long:.6}
+                double radius = {radius:.6}
+                float3[] extent = [(-{radius:.6}, -{radius:.6}, -{reach:.6}), ({radius:.6}, {radius:.6}, {reach:.6})]
+                double3 xformOp:translate = {middle}
+                quatf xformOp:orient = {turn}
+                uniform token[] xformOpOrder = ["xformOp:translate", "xformOp:orient"]
+            }}
+        }}"#,
         name = bone.name,
         at = triple(up(bone.head)),
         middle = triple(up(0.5 * way)),
@@ -63,7 +99,13 @@ fn joint(text: &mut String, bone: &Bone, parent: &Bone) {
     let name = bone.name.trim_start_matches("Left").trim_start_matches("Right");
     let between = |frame: DQuat| {
         format!(
-            "            rel physics:body0 = </Doll/Limbs/{}>\n            rel physics:body1 = </Doll/Limbs/{}>\n            point3f physics:localPos0 = {}\n            point3f physics:localPos1 = (0, 0, 0)\n            quatf physics:localRot0 = {q}\n            quatf physics:localRot1 = {q}\n",
+            r#"            rel physics:body0 = </Doll/Limbs/{}>
+            rel physics:body1 = </Doll/Limbs/{}>
+            point3f physics:localPos0 = {}
+            point3f physics:localPos1 = (0, 0, 0)
+            quatf physics:localRot0 = {q}
+            quatf physics:localRot1 = {q}
+"#,
             parent.name,
             bone.name,
             triple(up(bone.head - parent.head)),
@@ -78,7 +120,12 @@ fn joint(text: &mut String, bone: &Bone, parent: &Bone) {
     if let Some([low, high]) = bend {
         let _ = writeln!(
             text,
-            "        def PhysicsRevoluteJoint \"{}\"\n        {{\n            uniform token physics:axis = \"X\"\n            float physics:lowerLimit = {low}\n            float physics:upperLimit = {high}\n{}        }}",
+            r#"        def PhysicsRevoluteJoint "{}"
+        {{
+            uniform token physics:axis = "X"
+            float physics:lowerLimit = {low}
+            float physics:upperLimit = {high}
+{}        }}"#,
             bone.name,
             between(DQuat::IDENTITY)
         );
@@ -110,18 +157,27 @@ fn joint(text: &mut String, bone: &Bone, parent: &Bone) {
     for way in ["transX", "transY", "transZ"] {
         let _ = writeln!(
             lines,
-            "            float limit:{way}:physics:low = 1\n            float limit:{way}:physics:high = -1"
+            r#"            float limit:{way}:physics:low = 1
+            float limit:{way}:physics:high = -1"#
         );
     }
     for (way, most) in ways.iter().zip(room) {
         let _ = writeln!(
             lines,
-            "            float limit:{way}:physics:low = -{most}\n            float limit:{way}:physics:high = {most}\n            float drive:{way}:physics:stiffness = 20\n            float drive:{way}:physics:damping = 5\n            uniform token drive:{way}:physics:type = \"force\""
+            r#"            float limit:{way}:physics:low = -{most}
+            float limit:{way}:physics:high = {most}
+            float drive:{way}:physics:stiffness = 20
+            float drive:{way}:physics:damping = 5
+            uniform token drive:{way}:physics:type = "force""#
         );
     }
     let _ = writeln!(
         text,
-        "        def PhysicsJoint \"{}\" (\n            prepend apiSchemas = [{}]\n        )\n        {{\n{lines}{}        }}",
+        r#"        def PhysicsJoint "{}" (
+            prepend apiSchemas = [{}]
+        )
+        {{
+{lines}{}        }}"#,
         bone.name,
         schemas.join(", "),
         between(frame)

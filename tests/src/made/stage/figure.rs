@@ -29,7 +29,17 @@ pub fn figure(character: &Character, take: usize) -> String {
     skin(&mut text, character);
     let _ = writeln!(
         text,
-        "    def Skeleton \"Rig\" (\n        prepend apiSchemas = [\"SkelBindingAPI\"]\n    )\n    {{\n        uniform token[] joints = [{joints}]\n        uniform matrix4d[] bindTransforms = [{bind}]\n        uniform matrix4d[] restTransforms = [{rest}]\n        rel skel:animationSource = </Figure/Rig/Motion>\n        def SkelAnimation \"Motion\"\n        {{\n            uniform token[] joints = [{joints}]"
+        r#"    def Skeleton "Rig" (
+        prepend apiSchemas = ["SkelBindingAPI"]
+    )
+    {{
+        uniform token[] joints = [{joints}]
+        uniform matrix4d[] bindTransforms = [{bind}]
+        uniform matrix4d[] restTransforms = [{rest}]
+        rel skel:animationSource = </Figure/Rig/Motion>
+        def SkelAnimation "Motion"
+        {{
+            uniform token[] joints = [{joints}]"#
     );
     let scales = vec!["(1, 1, 1)"; plain.len()].join(", ");
     let _ = writeln!(text, "            half3[] scales = [{scales}]");
@@ -58,7 +68,26 @@ fn skin(text: &mut String, character: &Character) {
         .fold((DVec3::INFINITY, DVec3::NEG_INFINITY), |(l, h), p| (l.min(*p), h.max(*p)));
     let _ = writeln!(
         text,
-        "    def Mesh \"Skin\" (\n        prepend apiSchemas = [\"SkelBindingAPI\"]\n    )\n    {{\n        uniform token subdivisionScheme = \"none\"\n        float3[] extent = [{}, {}]\n        point3f[] points = [{}]\n        int[] faceVertexCounts = [{}]\n        int[] faceVertexIndices = [{}]\n        int[] primvars:skel:jointIndices = [{}] (\n            elementSize = 2\n            interpolation = \"vertex\"\n        )\n        float[] primvars:skel:jointWeights = [{}] (\n            elementSize = 2\n            interpolation = \"vertex\"\n        )\n        matrix4d primvars:skel:geomBindTransform = ( (1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1) )\n        rel skel:skeleton = </Figure/Rig>\n    }}",
+        r#"    def Mesh "Skin" (
+        prepend apiSchemas = ["SkelBindingAPI"]
+    )
+    {{
+        uniform token subdivisionScheme = "none"
+        float3[] extent = [{}, {}]
+        point3f[] points = [{}]
+        int[] faceVertexCounts = [{}]
+        int[] faceVertexIndices = [{}]
+        int[] primvars:skel:jointIndices = [{}] (
+            elementSize = 2
+            interpolation = "vertex"
+        )
+        float[] primvars:skel:jointWeights = [{}] (
+            elementSize = 2
+            interpolation = "vertex"
+        )
+        matrix4d primvars:skel:geomBindTransform = ( (1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1) )
+        rel skel:skeleton = </Figure/Rig>
+    }}"#,
         triple(low * units),
         triple(high * units),
         list(skin.positions.iter().map(|p| triple(*p * units)).collect()),

@@ -9,7 +9,13 @@ const HALF: f64 = 0.1;
 /// Z is up; the bars stand on edge in the plane of x and z. The first and third hinge have drives, which are off.
 pub fn linkage() -> String {
     let mut text = header("Linkage", 1.0, "Z", None);
-    text += "def PhysicsScene \"World\"\n{\n    float physics:gravityMagnitude = 9.81\n    vector3f physics:gravityDirection = (0, 0, -1)\n}\n\n";
+    text += r#"def PhysicsScene "World"
+{
+    float physics:gravityMagnitude = 9.81
+    vector3f physics:gravityDirection = (0, 0, -1)
+}
+
+"#;
     text += "def Xform \"Linkage\"\n{\n    def Scope \"Bars\"\n    {\n";
     let (thick, thin) = (HALF - 0.01, 0.01);
     let level = [thick, thin, thin];
@@ -23,7 +29,23 @@ pub fn linkage() -> String {
     for (i, ([x, y, z], [sx, sy, sz])) in bars.into_iter().enumerate() {
         let _ = writeln!(
             text,
-            "        def Xform \"bar_{n}\" (\n            prepend apiSchemas = [\"PhysicsRigidBodyAPI\", \"PhysicsMassAPI\"]\n        )\n        {{\n            float physics:mass = 0.5\n            double3 xformOp:translate = ({x}, {y}, {z})\n            uniform token[] xformOpOrder = [\"xformOp:translate\"]\n            def Cube \"form_{n}\" (\n                prepend apiSchemas = [\"PhysicsCollisionAPI\"]\n            )\n            {{\n                double size = 2\n                float3[] extent = [(-1, -1, -1), (1, 1, 1)]\n                float3 xformOp:scale = ({sx}, {sy}, {sz})\n                uniform token[] xformOpOrder = [\"xformOp:scale\"]\n            }}\n        }}",
+            r#"        def Xform "bar_{n}" (
+            prepend apiSchemas = ["PhysicsRigidBodyAPI", "PhysicsMassAPI"]
+        )
+        {{
+            float physics:mass = 0.5
+            double3 xformOp:translate = ({x}, {y}, {z})
+            uniform token[] xformOpOrder = ["xformOp:translate"]
+            def Cube "form_{n}" (
+                prepend apiSchemas = ["PhysicsCollisionAPI"]
+            )
+            {{
+                double size = 2
+                float3[] extent = [(-1, -1, -1), (1, 1, 1)]
+                float3 xformOp:scale = ({sx}, {sy}, {sz})
+                uniform token[] xformOpOrder = ["xformOp:scale"]
+            }}
+        }}"#,
             n = i + 1,
         );
     }
@@ -43,11 +65,39 @@ pub fn linkage() -> String {
         };
         let _ = writeln!(
             text,
-            "        def PhysicsRevoluteJoint \"joint_{n}\"{drive}\n        {{\n            uniform token physics:axis = \"Y\"\n            rel physics:body0 = </Linkage/Bars/bar_{a}>\n            rel physics:body1 = </Linkage/Bars/bar_{b}>\n            point3f physics:localPos0 = ({ax}, 0, {az})\n            point3f physics:localPos1 = ({bx}, 0, {bz})\n            quatf physics:localRot0 = (1, 0, 0, 0)\n            quatf physics:localRot1 = (1, 0, 0, 0)\n            float physics:lowerLimit = -50\n            float physics:upperLimit = 50\n        }}",
+            r#"        def PhysicsRevoluteJoint "joint_{n}"{drive}
+        {{
+            uniform token physics:axis = "Y"
+            rel physics:body0 = </Linkage/Bars/bar_{a}>
+            rel physics:body1 = </Linkage/Bars/bar_{b}>
+            point3f physics:localPos0 = ({ax}, 0, {az})
+            point3f physics:localPos1 = ({bx}, 0, {bz})
+            quatf physics:localRot0 = (1, 0, 0, 0)
+            quatf physics:localRot1 = (1, 0, 0, 0)
+            float physics:lowerLimit = -50
+            float physics:upperLimit = 50
+        }}"#,
             n = i + 1,
         );
     }
-    text += "    }\n    def Cube \"Ground\" (\n        prepend apiSchemas = [\"PhysicsCollisionAPI\"]\n    )\n    {\n        double size = 2\n        float3[] extent = [(-1, -1, -1), (1, 1, 1)]\n        float3 xformOp:scale = (1, 1, 0.05)\n        double3 xformOp:translate = (0, 0, -0.05)\n        uniform token[] xformOpOrder = [\"xformOp:translate\", \"xformOp:scale\"]\n    }\n";
-    text += "    def PhysicsCollisionGroup \"Together\"\n    {\n        rel collection:colliders:includes = [</Linkage/Bars>]\n        rel physics:filteredGroups = </Linkage/Together>\n    }\n}\n";
+    text += r#"    }
+    def Cube "Ground" (
+        prepend apiSchemas = ["PhysicsCollisionAPI"]
+    )
+    {
+        double size = 2
+        float3[] extent = [(-1, -1, -1), (1, 1, 1)]
+        float3 xformOp:scale = (1, 1, 0.05)
+        double3 xformOp:translate = (0, 0, -0.05)
+        uniform token[] xformOpOrder = ["xformOp:translate", "xformOp:scale"]
+    }
+"#;
+    text += r#"    def PhysicsCollisionGroup "Together"
+    {
+        rel collection:colliders:includes = [</Linkage/Bars>]
+        rel physics:filteredGroups = </Linkage/Together>
+    }
+}
+"#;
     text
 }

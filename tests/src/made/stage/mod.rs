@@ -56,6 +56,15 @@ pub fn packed(folder: &Path, name: &str, ending: &str) -> PathBuf {
 fn header(root: &str, metres: f64, up: &str, frames: Option<usize>) -> String {
     let range = frames.map(|f| format!("    startTimeCode = 0\n    endTimeCode = {f}\n")).unwrap_or_default();
     format!(
-        "#usda 1.0\n(\n    defaultPrim = \"{root}\"\n    metersPerUnit = {metres}\n    kilogramsPerUnit = 1\n    upAxis = \"{up}\"\n{range}    timeCodesPerSecond = 24\n)\n\n"
+        r#"#usda 1.0
+(
+    defaultPrim = "{root}"
+    metersPerUnit = {metres}
+    kilogramsPerUnit = 1
+    upAxis = "{up}"
+{range}    timeCodesPerSecond = 24
+)
+
+"#
     )
 }
