@@ -27,7 +27,12 @@ impl Gait {
     /// A walk, or a run, that suits legs of that length, with a cycle of whole frames. Speeds as the Froude number has them.
     pub fn new(skeleton: &Skeleton, leg: f64, runs: bool, rate: f64) -> Gait {
         let natural = (9.81 * leg).sqrt();
-        let (speed, period, stands) = if runs { (0.9, 0.72, 0.36) } else { (0.34, 1.1, 0.62) };
+        let (speed, period, stands) = match (runs, skeleton.legs.len() > 2) {
+            (false, _) => (0.34, 1.1, 0.62),
+            (true, false) => (0.9, 0.72, 0.36),
+            // Hind feet come down behind the fore feet.
+            (true, true) => (0.65, 0.6, 0.4),
+        };
         let frames = (period * (leg / 0.84).sqrt() * rate / 2.0).round().max(4.0) * 2.0;
         let mut gait = Gait {
             speed: speed * natural,
