@@ -9,6 +9,9 @@ mod controls;
 #[path = "characters/figures.rs"]
 mod figures;
 
+#[path = "characters/known.rs"]
+mod known;
+
 #[path = "characters/running.rs"]
 mod running;
 
@@ -208,7 +211,11 @@ fn every_skinned_file_bakes_without_a_set_up() {
 
 #[test]
 fn figures_stay_near_their_keys_and_on_their_floor() {
-    for figure in figures() {
+    near_their_keys(figures());
+}
+
+fn near_their_keys(all: Vec<Figure>) {
+    for figure in all {
         let Figure { label, scene, clip } = &figure;
         let keys = figure.keys();
         let differs = compare(scene, keys, &baked(scene, &automatic_of(scene, clip), keys));
@@ -371,25 +378,30 @@ fn a_run_needs_few_keys() {
     }
 }
 
-/// A ball of 5 kg at 5 m/s on the chest, which is between two bones; toes and heels say which way is forward.
+/// A ball of 5 kg at 5 m/s on the chest.
 #[test]
 fn a_blow_is_seen_and_made_up_for() {
-    let made = (
-        Figure::made(&Character::biped(), "Idle"),
-        ["Spine1", "Chest"],
-        [["LeftFoot", "LeftLeg"], ["RightFoot", "RightLeg"]],
-    );
-    let toes = [["leg_joint_L_5", "leg_joint_L_3"], ["leg_joint_R_5", "leg_joint_R_3"]];
-    let sample =
-        Figure::sample("RiggedFigure.glb", "#0").map(|f| (f, ["torso_joint_2", "torso_joint_3"], toes));
-    for (figure, chest, feet) in std::iter::once(made).chain(sample) {
-        blow(&figure, chest, feet);
+    let weak = (Some(Preset::Limp), SEEN_DEG);
+    blow(&Figure::made(&Character::biped(), "Idle"), ["Spine1", "Chest"], None, weak);
+    if let Some(sample) = Figure::sample("RiggedFigure.glb", "#0") {
+        let toes = [["leg_joint_L_5", "leg_joint_L_3"], ["leg_joint_R_5", "leg_joint_R_3"]];
+        blow(&sample, ["torso_joint_2", "torso_joint_3"], Some(toes), (None, SEEN_DEG));
     }
 }
 
-fn blow(figure: &Figure, chest: [&str; 2], feet: [[&str; 2]; 2]) {
+/// The chest is between two bones. Toes and heels say which way is forward; without any it is z. With that preset, or as it is
+/// made, the blow is seen to be so large, and made up for.
+fn blow(
+    figure: &Figure,
+    chest: [&str; 2],
+    feet: Option<[[&str; 2]; 2]>,
+    (preset, seen): (Option<Preset>, f64),
+) {
     let mut scene = figure.scene.clone();
     let mut setup = automatic_of(&scene, &figure.clip);
+    if let Some(preset) = preset {
+        setup.use_preset(preset);
+    }
     let rate = setup.world.frames_per_second.unwrap();
     let (seconds, radius) = (3.0, 0.1);
     setup.bake.frames = Some([0.0, (seconds * rate).round()]);
@@ -397,8 +409,8 @@ fn blow(figure: &Figure, chest: [&str; 2], feet: [[&str; 2]; 2]) {
     let keys = figure.keys().clone();
     let pose = Pose::new(&scene, Some(&keys));
     let place = |name: &str| pose.placement_at(node(name), 0.0).position;
-    let made = figure.label.starts_with("biped");
-    let forward = if made { DVec3::Z } else { feet.iter().map(|[toe, heel]| place(toe) - place(heel)).sum() };
+    let forward: DVec3 =
+        feet.map_or(DVec3::Z, |f| f.iter().map(|[toe, heel]| place(toe) - place(heel)).sum());
     let forward = forward.reject_from(DVec3::Y).normalize();
     let chest = (place(chest[0]) + 2.0 * place(chest[1])) / 3.0;
     let still = baked(&scene, &setup, &keys);
@@ -426,7 +438,7 @@ fn blow(figure: &Figure, chest: [&str; 2], feet: [[&str; 2]; 2]) {
         "  hit at {blow:.2} s, {peak:.1} degrees off ({bone}); last {NEAR_DEG} degrees off {back:.2} s later"
     );
     println!("  {:.2} degrees off in the end, {:.2} without the blow", later(&hit), later(&still));
-    assert!(peak > SEEN_DEG, "{peak} degrees");
+    assert!(peak > seen, "{peak} degrees");
     assert!(later(&hit) < NEAR_DEG, "{} degrees", later(&hit));
 }
 
@@ -445,8 +457,12 @@ fn jerk(scene: &Scene, clip: &Clip, times: &[f64]) -> f64 {
 
 #[test]
 fn undisturbed_a_figure_moves_as_smoothly_as_its_keys() {
+    smooth(figures());
+}
+
+fn smooth(all: Vec<Figure>) {
     let mut judge = Judge::default();
-    for figure in figures() {
+    for figure in all {
         let Figure { label, scene, clip } = &figure;
         let keys = figure.keys();
         let made = baked(scene, &automatic_of(scene, clip), keys);
@@ -492,8 +508,12 @@ fn slip(scene: &Scene, keys: &Clip, made: &Clip) -> (usize, f64) {
 
 #[test]
 fn feet_that_stand_in_the_keys_stand() {
+    stand(figures());
+}
+
+fn stand(all: Vec<Figure>) {
     let mut judge = Judge::default();
-    for figure in figures() {
+    for figure in all {
         let Figure { label, scene, clip } = &figure;
         let keys = figure.keys();
         let (contacts, most) = slip(scene, keys, &baked(scene, &automatic_of(scene, clip), keys));
@@ -503,7 +523,11 @@ fn feet_that_stand_in_the_keys_stand() {
 
 #[test]
 fn without_weight_and_with_all_strength_a_figure_is_its_keys() {
-    for figure in figures() {
+    are_their_keys(figures());
+}
+
+fn are_their_keys(all: Vec<Figure>) {
+    for figure in all {
         let Figure { label, scene, clip } = &figure;
         let keys = figure.keys();
         let mut setup = automatic_of(scene, clip);

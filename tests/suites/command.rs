@@ -436,7 +436,7 @@ fn terminating_a_job_leaves_nothing_behind() {
     let mut said = String::new();
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
     stderr.read_line(&mut said).unwrap();
-    assert!(said.contains('%'), "{said}");
+    assert!(said.starts_with("simulating "), "{said}");
     Command::new("kill").arg(child.id().to_string()).status().unwrap();
     std::io::copy(&mut stderr, &mut std::io::sink()).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(5), "exit code of a cancelled job");
@@ -473,6 +473,11 @@ fn every_file_that_moves_bakes_to_a_valid_file() {
             let baked = sinew(&arguments, folder.path());
             if baked.code == Some(3) && baked.stderr.contains("nothing moves") {
                 continue;
+            }
+            // One of the made files scales a parent to nothing.
+            if path.ends_with("edges.gltf") {
+                baked.code_is(3)?;
+                return Ok("refused, as it must be".into());
             }
             let report = json(&baked.success()?);
             khronos::judge(&out, path)?;

@@ -33,9 +33,8 @@ const STRAIGHT: f64 = 18.0;
 /// The box's share of the fox's mass.
 const SHARE: f64 = 0.3;
 
-/// Joints turn by at least this because of the box, degrees: grazed, or met.
+/// Joints turn by at least this because of a box that is grazed, degrees.
 const GRAZED_DEG: f64 = 5.0;
-const HIT_DEG: f64 = 15.0;
 
 /// A fox's `Run` over and over, on a node that goes along.
 fn running(fox: &Scene, speed: f64) -> Scene {
@@ -91,6 +90,8 @@ struct Course {
     alone: Ran,
     /// What leads the animal.
     hips: usize,
+    /// Joints turn by at least this because of a box that is met, degrees.
+    felt: f64,
     height: f64,
     /// Lowest vertex of the keys.
     low: f64,
@@ -102,13 +103,13 @@ fn lowest(scene: &Scene, clip: &Clip) -> f64 {
 }
 
 impl Course {
-    fn new(fox: &Scene, hips: &str, speed: f64) -> Course {
+    fn new(fox: &Scene, hips: &str, felt: f64, speed: f64) -> Course {
         let scene = running(fox, speed);
         let hips = scene.find(hips).unwrap();
         let setup = automatic_of(&scene, "Run");
         let (lo, hi) = extent(&vertices(&scene, &scene.clips[0], 0.0));
         let (alone, low) = (ran(&scene, &setup), lowest(&scene, &scene.clips[0]));
-        Course { scene, setup, alone, hips, height: hi.y - lo.y, low }
+        Course { scene, setup, alone, hips, felt, height: hi.y - lo.y, low }
     }
 
     /// Has the fox run into a box so far beside its way, which gives way or not.
@@ -143,7 +144,7 @@ impl Course {
         let clips = [&alone.clip, &hit.clip];
         let (turned, bone) = apart(&scene, clips, times.iter().copied());
         println!("  touched from {first:.2} to {past:.2} s, joints turned by {turned:.1} degrees ({bone})");
-        let felt = if gives && aside != STRAIGHT { GRAZED_DEG } else { HIT_DEG };
+        let felt = if gives && aside != STRAIGHT { GRAZED_DEG } else { self.felt };
         assert!(turned > felt, "the box is felt: {turned} degrees");
         let before = apart(&scene, clips, times.iter().copied().filter(|t| *t < first - 1.0 / rate)).0;
         judge.hear("off before", before, 1e-6, "degrees");
@@ -169,18 +170,18 @@ impl Course {
     }
 }
 
-/// Those that run, and what leads them.
-fn runners() -> Vec<(Figure, &'static str)> {
-    let made = (Figure::made(&Character::quadruped(), "Run"), "Hips");
-    std::iter::once(made).chain(Figure::sample("Fox.glb", "Run").map(|f| (f, "b_Hip_01"))).collect()
+/// Those that run, what leads them, and by how much their joints turn at least when they meet a box, degrees.
+fn runners() -> Vec<(Figure, &'static str, f64)> {
+    let made = (Figure::made(&Character::quadruped(), "Run"), "Hips", 10.0);
+    std::iter::once(made).chain(Figure::sample("Fox.glb", "Run").map(|f| (f, "b_Hip_01", 15.0))).collect()
 }
 
 #[test]
 fn a_fox_that_runs_into_a_box_pushes_it_away_and_runs_on() {
     let mut judge = Judge::default();
-    for (figure, hips) in runners() {
+    for (figure, hips, felt) in runners() {
         for speed in SPEEDS {
-            let course = Course::new(&figure.scene, hips, speed);
+            let course = Course::new(&figure.scene, hips, felt, speed);
             for aside in GIVES_ASIDE {
                 println!("  {} at {speed}, a box that gives way, {aside} aside:", figure.label);
                 course.meet(&mut judge, aside, true);
@@ -192,9 +193,9 @@ fn a_fox_that_runs_into_a_box_pushes_it_away_and_runs_on() {
 #[test]
 fn a_fox_that_a_box_holds_up_comes_over_it_and_runs_on() {
     let mut judge = Judge::default();
-    for (figure, hips) in runners() {
+    for (figure, hips, felt) in runners() {
         for speed in SPEEDS {
-            let course = Course::new(&figure.scene, hips, speed);
+            let course = Course::new(&figure.scene, hips, felt, speed);
             for aside in STANDS_ASIDE {
                 println!("  {} at {speed}, a box that stands, {aside} aside:", figure.label);
                 course.meet(&mut judge, aside, false);

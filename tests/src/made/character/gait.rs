@@ -109,7 +109,9 @@ pub fn swing_upper(skeleton: &Skeleton, pose: &mut Pose, phase: f64, swing: f64,
     for bone in skeleton.trunk.iter().skip(1) {
         pose.add(*bone, DQuat::from_rotation_y(0.12 * phase.sin() / count));
     }
-    for (i, bone) in skeleton.neck.iter().enumerate() {
+    // What lies on the floor would nod into it.
+    let nods = !skeleton.legs.is_empty();
+    for (i, bone) in skeleton.neck.iter().enumerate().filter(|_| nods) {
         pose.add(*bone, DQuat::from_rotation_x(0.04 * (2.0 * phase - i as f64).sin()));
     }
     for arm in &skeleton.arms {
