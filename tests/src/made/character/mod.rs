@@ -67,8 +67,8 @@ impl Character {
         let mut made = Character::new("biped", Plan::biped(), &Action::ON_LEGS);
         made.takes.push(Take { name: "WalkAlong".into(), travels: true, turns: 3, ..Take::of(Action::Walk) });
         made.takes.push(Take { name: "RunAlong".into(), travels: true, turns: 4, ..Take::of(Action::Run) });
-        made.takes.push(Take { name: "WalkOpen".into(), one_short: true, ..Take::of(Action::Walk) });
         made.takes.push(Take { name: "Blocking".into(), held: Some(8), ..Take::of(Action::Attack) });
+        made.takes.push(Take { name: "WalkOpen".into(), one_short: true, ..Take::of(Action::Walk) });
         made
     }
 

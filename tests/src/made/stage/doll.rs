@@ -22,7 +22,8 @@ fn quaternion(q: DQuat) -> String {
     format!("({}, {}, {}, {})", q.w as f32, q.x as f32, q.y as f32, q.z as f32)
 }
 
-/// Feet and hands are fixed, elbows and knees hinges, all else turns every way within limits, and is driven to where it is.
+/// Feet and hands are fixed, elbows and knees hinges, all else turns every way, all of them within limits and driven to where
+/// they are.
 pub fn doll() -> String {
     let skeleton = Skeleton::new(&Plan::biped());
     let mut text = header("Doll", 1.0, "Z", None);
@@ -120,8 +121,13 @@ fn joint(text: &mut String, bone: &Bone, parent: &Bone) {
     if let Some([low, high]) = bend {
         let _ = writeln!(
             text,
-            r#"        def PhysicsRevoluteJoint "{}"
+            r#"        def PhysicsRevoluteJoint "{}" (
+            prepend apiSchemas = ["PhysicsDriveAPI:angular"]
+        )
         {{
+            float drive:angular:physics:stiffness = 20
+            float drive:angular:physics:damping = 5
+            uniform token drive:angular:physics:type = "force"
             uniform token physics:axis = "X"
             float physics:lowerLimit = {low}
             float physics:upperLimit = {high}

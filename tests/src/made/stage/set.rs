@@ -66,7 +66,7 @@ pub fn set() -> String {
         {
             double3 xformOp:translate = (0, 0, 0)
             float3 xformOp:translate:pivot = (0, 10, 0)
-            quatf xformOp:orient.timeSamples = { 0: (1, 0, 0, 0), 24: (0.92388, 0, 0.382683, 0), 48: (0.707107, 0, 0.707107, 0) }
+            quatd xformOp:orient.timeSamples = { 0: (1, 0, 0, 0), 24: (0.9238795325112867, 0, 0.3826834323650898, 0), 48: (0.7071067811865476, 0, 0.7071067811865476, 0) }
             uniform token[] xformOpOrder = ["xformOp:translate", "xformOp:translate:pivot", "xformOp:orient", "!invert!xformOp:translate:pivot"]
 
             def Cylinder "Beam"
