@@ -39,7 +39,7 @@ fn a_fox_that_idles_moves_as_smoothly_as_its_keys() {
 #[test]
 #[ignore = "a ball of 5 kg at 5 m/s turns no joint of a human by more than 2 degrees"]
 fn a_blow_to_a_human_of_full_strength_is_seen() {
-    blow(&Figure::made(&Character::biped(), "Idle"), ["Spine1", "Chest"], None, (None, SEEN_DEG));
+    blow(&Figure::made(&Character::biped(), "Idle"), ["Spine1", "Chest"], None, SEEN_DEG);
 }
 
 #[test]

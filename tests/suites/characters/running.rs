@@ -14,8 +14,8 @@ use sinew_tests::made::character::Character;
 use sinew_tests::touching;
 use std::collections::HashSet;
 
-/// Turns of the clip, and how fast it goes along z, units/s.
-const TURNS: usize = 5;
+/// About how long it runs, s, in whole turns of the clip; and how fast it goes along z, units/s.
+const SECONDS: f64 = 5.8;
 const SPEEDS: [f64; 3] = [200.0, 300.0, 400.0];
 
 /// Edges of the box, and how far along the way it stands, units.
@@ -42,11 +42,12 @@ fn running(fox: &Scene, speed: f64) -> Scene {
     let run = fox.clips.iter().find(|c| c.name == "Run").expect("the fox runs").clone();
     let (start, end) = run.range().unwrap();
     let turn = end - start;
+    let turns = (SECONDS / turn).round() as usize;
     let again = |channel: &Channel| {
         let (curve, width) = (&channel.curve, channel.curve.width());
         assert!(*curve.segments() == Segments::Linear && curve.start() == start && curve.end() == end);
         let (mut times, mut values) = (curve.times().to_vec(), curve.values().to_vec());
-        for k in 1..TURNS {
+        for k in 1..turns {
             times.extend(curve.times()[1..].iter().map(|t| t + k as f64 * turn));
             values.extend_from_slice(&curve.values()[width..]);
         }
@@ -57,7 +58,7 @@ fn running(fox: &Scene, speed: f64) -> Scene {
     let way = scene.nodes.len();
     scene.nodes.iter_mut().filter(|n| n.parent.is_none()).for_each(|n| n.parent = Some(way));
     scene.nodes.push(Node { name: "Way".into(), ..Node::default() });
-    let last = start + TURNS as f64 * turn;
+    let last = start + turns as f64 * turn;
     let values = vec![0.0, 0.0, 0.0, 0.0, 0.0, speed * (last - start)];
     let curve = Curve::new(Kind::Vector, 3, vec![start, last], values, Segments::Linear).unwrap();
     channels.push(Channel { node: way, property: Property::Translation, curve });
