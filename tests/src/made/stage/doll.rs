@@ -125,8 +125,8 @@ fn joint(text: &mut String, bone: &Bone, parent: &Bone) {
             prepend apiSchemas = ["PhysicsDriveAPI:angular"]
         )
         {{
-            float drive:angular:physics:stiffness = 20
-            float drive:angular:physics:damping = 5
+            float drive:angular:physics:stiffness = 1
+            float drive:angular:physics:damping = 0.5
             uniform token drive:angular:physics:type = "force"
             uniform token physics:axis = "X"
             float physics:lowerLimit = {low}
