@@ -461,7 +461,7 @@ fn smooth(all: Vec<Figure>) {
         let times = times(keys);
         let [before, after] = [keys, &made].map(|c| jerk(scene, c, &times));
         let more = 100.0 * (after / before - 1.0);
-        judge.hear(&format!("{label}"), more, ROUGHER, "per cent of jerk");
+        judge.hear(label, more, ROUGHER, "per cent of jerk");
     }
 }
 

@@ -161,7 +161,7 @@ fn animation(character: &Character, skeleton: &Skeleton, take: &Take, chunk: &mu
     let times = chunk.floats("SCALAR", &times, None);
     let interpolation = if take.held.is_some() { "STEP" } else { "LINEAR" };
     let (mut samplers, mut channels) = (Vec::new(), Vec::new());
-    for bone in 0..skeleton.bones.len() {
+    for (bone, _) in skeleton.bones.iter().enumerate() {
         let keys: Vec<(DVec3, DQuat)> = frames.iter().map(|f| poses[*f][bone]).collect();
         // Whether it leaves its place at all: most bones only turn.
         let moves = keys.iter().any(|k| (k.0 - keys[0].0).length() > 1e-9 * units);
