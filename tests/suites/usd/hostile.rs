@@ -323,7 +323,7 @@ fn absurd_counts_anywhere_in_a_crate_file_take_no_more_memory_and_time_than_is_p
     let file = folder.path().join("absurd.usdc");
     for bytes in crates(folder.path()) {
         // Some two hundred places.
-        let apart = if backend::is_openusd() { usize::MAX } else { bytes.len() / 211 | 1 };
+        let apart = if backend::is_openusd() { usize::MAX } else { (bytes.len() / 211) | 1 };
         for at in (0..bytes.len() - 8).step_by(apart) {
             for count in [1_u64 << 31, 1 << 40, u64::MAX] {
                 let mut absurd = bytes.clone();
