@@ -8,10 +8,6 @@ use crate::repository;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::time::Duration;
-
-/// A cold build of the whole workspace on two cores stays well below this.
-const BUILD_LIMIT: Duration = Duration::from_secs(1200);
 
 /// The `sinew` command.
 pub fn command() -> Result<PathBuf, String> {
@@ -89,7 +85,6 @@ fn build(profile: &str, what: &[&str]) -> Artifacts {
         .args(["build", "--ignore-rust-version", "--message-format=json", "--profile", profile])
         .args(what)
         .folder(repository::root())
-        .limit(BUILD_LIMIT)
         .run()?
         .success()?;
     let messages = done.stdout.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());

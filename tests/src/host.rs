@@ -25,7 +25,7 @@ pub fn compile(source: &Path, library: &Path, folder: &Path) -> Result<PathBuf, 
     Ok(program)
 }
 
-/// Runs `program` under valgrind: no bad access, nothing lost.
+/// Runs `program` under valgrind: no bad access, nothing lost but what `tests/hosts/valgrind.supp` explains.
 pub fn memcheck(program: &Path) -> Program {
     Program::new("valgrind")
         .args([
@@ -33,6 +33,9 @@ pub fn memcheck(program: &Path) -> Program {
             "--leak-check=full",
             "--errors-for-leak-kinds=definite,possible",
             "--error-exitcode=9",
+            // Inlined functions count, and what is let pass is found by who called.
+            "--num-callers=40",
         ])
+        .arg(format!("--suppressions={}", repository::root().join("tests/hosts/valgrind.supp").display()))
         .arg(program)
 }

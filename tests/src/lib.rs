@@ -1,6 +1,6 @@
 //! What the whole-system suites share.
 //!
-//! [`sample`] names the real files to try, [`made`] writes the rare ones from numbers that [`scatter`] gives,
+//! [`sample`] names the files to try: those that [`made`] writes, partly from numbers that [`scatter`] gives, and real ones,
 //! [`scenes`] makes the examples, [`touching`] measures how deep their things are in each other, [`soft`] draws
 //! coatings, and [`repository`] says where the sources are; [`built`] finds what was compiled, [`host`] compiles programs
 //! in C and C++ against it, and [`program`] runs them; [`scratch`] is where results go; [`document`] opens a glTF file

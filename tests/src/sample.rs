@@ -1,44 +1,61 @@
-//! Real files made by others, from a folder beside the repository: they are not ours to copy into it.
+//! Files to try: made ones always, and besides them real ones made by others, from a folder beside the repository, where
+//! there is one; they are not ours to copy into it.
 
 use crate::document::RawDocument;
-use crate::{repository, skip};
+use crate::made::character::Character;
+use crate::{made, repository};
 use std::path::{Path, PathBuf};
 
-/// The sample folder: `SINEW_TEST_DATA`, or `../shared/data` from the workspace's root. `None`, said aloud, when
-/// there is none; a panic when `CI` is set.
+/// Names the folder of real files; `none` for standing alone.
+const VARIABLE: &str = "SINEW_TEST_DATA";
+
+/// The folder of real files: what `SINEW_TEST_DATA` names, or `../shared/data` from the workspace's root. `None` when that
+/// is not there, or the variable is `none`. Panics when it names another folder that is not there: a slip must not turn
+/// tests off.
 pub fn folder() -> Option<PathBuf> {
-    let folder = match std::env::var_os("SINEW_TEST_DATA") {
-        Some(folder) => PathBuf::from(folder),
-        None => repository::root().join("../shared/data"),
-    };
-    if folder.is_dir() {
-        return Some(folder);
+    let beside = repository::root().join("../shared/data");
+    match std::env::var_os(VARIABLE) {
+        Some(named) if named == "none" => None,
+        Some(named) => {
+            let named = PathBuf::from(named);
+            assert!(
+                named.is_dir(),
+                "{VARIABLE} names no folder: {}; say none for no samples",
+                named.display()
+            );
+            Some(named)
+        }
+        None => beside.is_dir().then_some(beside),
     }
-    skip::because(&format!("no sample data in {}; set SINEW_TEST_DATA", folder.display()));
-    None
 }
 
-/// One file of the sample folder, by its path there; `None` as for [`folder`]. Panics when the folder is there
-/// and the file is not: a renamed sample must not turn a test off.
+/// One real file, by its path in their folder; `None` where there is no folder: then a test has made ones. Panics when the
+/// folder is there and the file is not: a renamed sample must not turn a test off.
 pub fn file(relative: &str) -> Option<PathBuf> {
     let path = folder()?.join(relative);
     assert!(path.is_file(), "the sample {relative} is missing from the sample folder");
     Some(path)
 }
 
-/// Every .gltf and .glb file, in order; empty when there is no sample folder.
-pub fn gltf_files() -> Vec<PathBuf> {
-    let Some(folder) = folder() else { return Vec::new() };
-    let files = with_extension(&folder.join("gltf"), &["gltf", "glb"]);
-    assert!(!files.is_empty(), "the sample folder holds no glTF files");
+/// Every glTF file to try: the made ones, written into `scratch`, characters among them, and the real ones.
+pub fn gltf_files(scratch: &Path) -> Vec<PathBuf> {
+    let mut files = made::files(scratch);
+    files.extend(Character::all().iter().map(|c| c.write(scratch)));
+    files.extend(real("gltf", &["gltf", "glb"]));
     files
 }
 
-/// Every USD file, in order; empty when there is no sample folder.
-pub fn usd_files() -> Vec<PathBuf> {
+/// Every USD file to try: the made ones, written into `scratch`, and the real ones.
+pub fn usd_files(scratch: &Path) -> Vec<PathBuf> {
+    let mut files = made::stage::files(scratch);
+    files.extend(real("usd", &["usd", "usda", "usdc", "usdz"]));
+    files
+}
+
+fn real(kind: &str, extensions: &[&str]) -> Vec<PathBuf> {
     let Some(folder) = folder() else { return Vec::new() };
-    let files = with_extension(&folder.join("usd"), &["usd", "usda", "usdc", "usdz"]);
-    assert!(!files.is_empty(), "the sample folder holds no USD files");
+    let files = with_extension(&folder.join(kind), extensions);
+    assert!(!files.is_empty(), "the sample folder holds no files of {kind}");
     files
 }
 
@@ -53,8 +70,9 @@ pub fn label(path: &Path) -> String {
 }
 
 /// Tries every file, prints a line for each, and panics at the end with all that failed: one bad file does not
-/// hide the next.
+/// hide the next. No file at all is a failure: nothing was tested.
 pub fn each(files: &[PathBuf], mut test: impl FnMut(&Path) -> Result<String, String>) {
+    assert!(!files.is_empty(), "there is no file to try");
     let mut failures = Vec::new();
     for file in files {
         let name = label(file);
@@ -87,7 +105,8 @@ pub fn may_be_refused(path: &Path, message: &str) -> Result<String, String> {
     Err(format!("is refused: {message}"))
 }
 
-fn with_extension(folder: &Path, extensions: &[&str]) -> Vec<PathBuf> {
+/// Every file below a folder whose name ends so, in order.
+pub fn with_extension(folder: &Path, extensions: &[&str]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {

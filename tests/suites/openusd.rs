@@ -5,10 +5,6 @@
 use sinew_tests::program::Program;
 use sinew_tests::{backend, built, repository, scratch, skip};
 use std::path::PathBuf;
-use std::time::Duration;
-
-/// As much as the suite takes with the built-in reader, several times over.
-const LIMIT: Duration = Duration::from_secs(900);
 
 #[test]
 fn the_suite_of_usd_passes_through_the_bridge() {
@@ -21,7 +17,6 @@ fn the_suite_of_usd_passes_through_the_bridge() {
         .folder(repository::root())
         .env(backend::VARIABLE, "openusd")
         .env("SINEW_OPENUSD_BRIDGE", bridge)
-        .limit(LIMIT)
         .run()
         .and_then(|done| done.success());
     let done = done.unwrap_or_else(|e| panic!("{e}"));

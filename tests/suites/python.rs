@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 use sinew_tests::program::Program;
-use sinew_tests::{built, made, repository, sample, scratch};
+use sinew_tests::{built, made, repository, scratch};
 use std::path::{Path, PathBuf};
 
 fn source(relative: &str) -> PathBuf {
@@ -15,9 +15,9 @@ fn succeeds(program: Program) -> String {
     done.stdout + &done.stderr
 }
 
-/// A small scene in one file: a sample where there are samples, else a made one.
+/// A small scene in one file.
 fn scene(folder: &Path) -> PathBuf {
-    sample::file("gltf/BoxAnimated.glb").unwrap_or_else(|| made::files(folder)[0].clone())
+    made::packed(folder)
 }
 
 #[test]

@@ -10,7 +10,7 @@ use sinew_core::setup::{Setup, automatic};
 use sinew_plugin::gltf::{ClipToAdd, Document, PhysicsDialect, ReadOptions};
 use sinew_tests::document::{RawDocument, same_meaning};
 use sinew_tests::oracle::{self, khronos, three};
-use sinew_tests::{made, sample, scratch};
+use sinew_tests::{sample, scratch};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
@@ -26,7 +26,7 @@ fn saving_unchanged_changes_nothing() {
         return;
     }
     let made = scratch::folder("made");
-    sample::each(&files(made.path()), |path| {
+    sample::each(&sample::gltf_files(made.path()), |path| {
         let document = match open(path) {
             Ok(document) => document,
             Err(error) => return sample::may_be_refused(path, &error),
@@ -52,7 +52,7 @@ fn an_added_clip_is_there_and_all_else_as_before() {
         return;
     }
     let made = scratch::folder("made");
-    sample::each(&files(made.path()), |path| {
+    sample::each(&sample::gltf_files(made.path()), |path| {
         let document = match open(path) {
             Ok(document) => document,
             Err(error) => return sample::may_be_refused(path, &error),
@@ -77,7 +77,8 @@ fn a_clip_on_a_matrix_node_keeps_the_rest_pose() {
         let raw = RawDocument::open(path).unwrap_or_else(|e| panic!("{e}"));
         node_with_matrix(&raw, true).is_some()
     };
-    let files: Vec<_> = sample::gltf_files().into_iter().filter(with_matrix).collect();
+    let made = scratch::folder("made");
+    let files: Vec<_> = sample::gltf_files(made.path()).into_iter().filter(with_matrix).collect();
     sample::each(&files, |path| {
         let mut before = RawDocument::open(path)?;
         let node = node_with_matrix(&before, true).ok_or("no node has a matrix")?;
@@ -109,7 +110,7 @@ fn written_physics_is_valid_and_reads_as_the_same() {
         return;
     }
     let made = scratch::folder("made");
-    sample::each(&files(made.path()), |path| {
+    sample::each(&sample::gltf_files(made.path()), |path| {
         let document = match open(path) {
             Ok(document) => document,
             Err(error) => return sample::may_be_refused(path, &error),
@@ -153,7 +154,7 @@ fn added_shapes_are_valid_and_all_else_as_before() {
         return;
     }
     let made = scratch::folder("made");
-    sample::each(&files(made.path()), |path| {
+    sample::each(&sample::gltf_files(made.path()), |path| {
         let mut document = match open(path) {
             Ok(document) => document,
             Err(error) => return sample::may_be_refused(path, &error),
@@ -284,11 +285,6 @@ fn add_clip(mut document: Document, node: usize, folder: &Path, original: &Path)
 /// The first node that has a matrix, or the first that has none.
 fn node_with_matrix(raw: &RawDocument, has: bool) -> Option<usize> {
     raw.array("nodes").iter().position(|node| node.get("matrix").is_some() == has)
-}
-
-/// The samples, and what they lack.
-fn files(folder: &Path) -> Vec<PathBuf> {
-    [sample::gltf_files(), made::files(folder)].concat()
 }
 
 fn open(path: &Path) -> Result<Document, String> {

@@ -4,7 +4,7 @@
 //! It takes no part in the product: it knows fewer extensions, keeps neither what it does not know nor double precision, and
 //! trusts hostile files.
 
-use crate::samples::{characters, files, open, raw};
+use crate::samples::{characters, open, raw};
 use glam::{DMat4, DVec3, DVec4};
 use gltf::accessor::DataType;
 use gltf::animation::Interpolation;
@@ -44,7 +44,7 @@ fn compare(path: &Path, scene: &Scene, compared: &mut Compared) {
         let columns = node.transform().matrix().map(|column| column.map(f64::from));
         let expected = DMat4::from_cols_array_2d(&columns);
         let matrix = match ours.local {
-            Local::Matrix(m) => DMat4::from(m),
+            Local::Matrix(m) => m,
             Local::Channels(c) => DMat4::from_scale_rotation_translation(c.scale, c.rotation, c.translation),
         };
         let largest = expected.to_cols_array().iter().fold(1.0_f64, |m, v| m.max(v.abs()));
@@ -163,7 +163,8 @@ fn the_gltf_crate_reads_the_same() {
     all.retain(|p| p.extension().is_some_and(|e| e == "gltf" || e == "glb"));
     all.sort();
     assert!(all.len() > 20, "{} examples", all.len());
-    all.extend(files());
+    let made = sinew_tests::scratch::folder("judged");
+    all.extend(sinew_tests::sample::gltf_files(made.path()));
     all.extend(characters());
     for path in &all {
         if let Some(document) = open(path) {

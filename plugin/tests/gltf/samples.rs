@@ -1,60 +1,30 @@
-//! Every real file, opened, saved in both containers and opened again: what it says stays the same, and a clip
+//! Every file, made or real, opened, saved in both containers and opened again: what it says stays the same, and a clip
 //! added to it disturbs nothing.
 
-use crate::builder::{channel, unglb};
+use crate::builder::channel;
 use serde_json::{Value, json};
 use sinew_core::curve::Segments;
+use sinew_core::rig::frame_rate;
 use sinew_core::scene::{Channel, Local, Property, Scene};
 use sinew_plugin::gltf::{ClipToAdd, Document, ReadOptions};
+use sinew_tests::document::RawDocument;
+use sinew_tests::made::character::Character;
+use sinew_tests::{made, sample, scratch, skip};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The folder of real files: `SINEW_TEST_DATA`, or `shared/data` beside the workspace. Absent, tests that need
-/// it pass with a note, except where `CI` is set.
+/// The folder of real glTF files, where there is one.
 pub fn folder() -> Option<PathBuf> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
-    let folder = std::env::var_os("SINEW_TEST_DATA").map_or(beside, PathBuf::from).join("gltf");
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    assert!(std::env::var_os("CI").is_none(), "no sample files in {}; set SINEW_TEST_DATA", folder.display());
-    println!("skipped: no sample files in {}", folder.display());
-    None
+    sample::folder().map(|f| f.join("gltf"))
 }
 
-fn collect(folder: &Path, out: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            collect(&path, out);
-        } else if path.extension().is_some_and(|e| e == "gltf" || e == "glb") {
-            out.push(path);
-        }
-    }
-}
-
-/// The characters beside the folder, by name.
+/// The real characters, where there are any, by name.
 pub fn characters() -> Vec<PathBuf> {
-    let mut out = Vec::new();
-    if let Some(folder) = folder() {
-        collect(&folder.with_file_name("characters"), &mut out);
-    }
-    out.sort();
-    out
+    sample::folder()
+        .map_or_else(Vec::new, |f| sample::with_extension(&f.join("characters"), &["glb", "gltf"]))
 }
 
-/// All scenes in the folder, by name.
-pub fn files() -> Vec<PathBuf> {
-    let mut out = Vec::new();
-    if let Some(folder) = folder() {
-        collect(&folder, &mut out);
-        assert!(out.len() >= 13, "{} sample files", out.len());
-    }
-    out.sort();
-    out
-}
-
-/// Opens a sample, or checks that the refusal is the one it deserves.
+/// Opens a file, or checks that the refusal is the one it deserves.
 pub fn open(path: &Path) -> Option<Document> {
     match Document::open(path, &ReadOptions::default()) {
         Ok(document) => Some(document),
@@ -68,21 +38,10 @@ pub fn open(path: &Path) -> Option<Document> {
 
 /// A file's JSON and the bytes of each of its buffers, read without the code under test.
 pub fn raw(path: &Path) -> (Value, Vec<Vec<u8>>) {
-    use base64::Engine;
-    let bytes = std::fs::read(path).unwrap();
-    let (json, bin): (Value, _) = match path.extension().unwrap().to_str() {
-        Some("glb") => unglb(&bytes),
-        _ => (serde_json::from_slice(&bytes).unwrap(), Vec::new()),
-    };
-    let load = |buffer: &Value| match buffer["uri"].as_str() {
-        None => bin.clone(),
-        Some(uri) => match uri.strip_prefix("data:").and_then(|u| u.split_once("base64,")) {
-            Some((_, data)) => base64::prelude::BASE64_STANDARD.decode(data).unwrap(),
-            None => std::fs::read(path.parent().unwrap().join(uri)).unwrap(),
-        },
-    };
-    let buffers = json["buffers"].as_array().unwrap().iter().map(load).collect();
-    (json, buffers)
+    let raw = RawDocument::open(path).unwrap();
+    let count = raw.array("buffers").len();
+    let buffers = (0..count).map(|i| raw.buffer(i).unwrap().unwrap_or_default()).collect();
+    (raw.json, buffers)
 }
 
 /// The bytes that a bufferView, or a compression extension inside one, refers to.
@@ -190,8 +149,9 @@ fn label(path: &Path) -> String {
 }
 
 #[test]
-fn every_sample_survives_both_containers() {
-    for path in files() {
+fn every_file_survives_both_containers() {
+    let made = scratch::folder("containers");
+    for path in sample::gltf_files(made.path()) {
         let Some(document) = open(&path) else { continue };
         let (folder, _guard) = out_folder(&format!("plain-{}", label(&path)));
         for name in ["out.gltf", "out.glb"] {
@@ -212,7 +172,8 @@ fn every_sample_survives_both_containers() {
 
 #[test]
 fn an_added_clip_disturbs_nothing_and_comes_back() {
-    for path in files() {
+    let made = scratch::folder("added");
+    for path in sample::gltf_files(made.path()) {
         let Some(mut document) = open(&path) else { continue };
         let before = document.scene().clone();
         let movable = |n: &usize| matches!(before.nodes[*n].local, Local::Channels(_));
@@ -237,7 +198,7 @@ fn an_added_clip_disturbs_nothing_and_comes_back() {
             let (folder, _guard) = out_folder(&format!("{}-{}", &name[6..], label(&path)));
             let saved = folder.join(name);
             document.save(&saved).unwrap();
-            let appended = ["bufferViews", "accessors", "animations"];
+            let appended = ["buffers", "bufferViews", "accessors", "animations"];
             assert_kept(&path, &saved, &appended);
             crate::judge::assert_agrees(&saved);
             let again = Document::open(&saved, &ReadOptions::default()).unwrap();
@@ -268,8 +229,58 @@ fn an_added_clip_disturbs_nothing_and_comes_back() {
 }
 
 #[test]
+fn made_files_read_as_they_were_meant() {
+    let made = scratch::folder("meant");
+    let read = |path: &Path| Document::open(path, &ReadOptions::default()).unwrap();
+    for character in Character::all() {
+        let document = read(&character.write(made.path()));
+        let scene = document.scene();
+        let names: Vec<&str> = scene.clips.iter().map(|c| c.name.as_str()).collect();
+        let takes: Vec<&str> = character.takes.iter().map(|t| t.name.as_str()).collect();
+        assert_eq!(names, takes, "{}", character.name);
+        let (skeleton, skin) = (character.skeleton(), character.skin());
+        assert_eq!(scene.skins[0].joints.len(), skeleton.bones.len(), "{}", character.name);
+        assert_eq!(scene.meshes[0].triangles.len(), skin.triangles.len(), "{}", character.name);
+        assert!(document.warnings().is_empty(), "{}: {:?}", character.name, document.warnings());
+        // Every key of every bone, to the precision of a file.
+        for (take, clip) in character.takes.iter().zip(&scene.clips) {
+            let (keys, every) = (character.keys(take), take.held.unwrap_or(1));
+            if every == 1 {
+                assert_eq!(frame_rate(clip), character.frames_per_second, "{} {}", character.name, take.name);
+            }
+            for (bone, b) in skeleton.bones.iter().enumerate() {
+                let curve = clip.curve(scene.find(&b.name).unwrap(), Property::Rotation).unwrap();
+                let stepped = matches!(curve.segments(), Segments::Step);
+                assert_eq!(stepped, take.held.is_some(), "{} {}", character.name, take.name);
+                assert_eq!(
+                    curve.times().len(),
+                    keys.len().div_ceil(every),
+                    "{} {}",
+                    character.name,
+                    take.name
+                );
+                for (k, time) in curve.times().iter().enumerate() {
+                    let exact = keys[k * every][bone].1;
+                    let off = 1.0 - curve.quaternion(*time).dot(exact).abs();
+                    assert!(off < 1e-6, "{} {} {} at {time} s", character.name, take.name, b.name);
+                }
+            }
+        }
+    }
+
+    let kept = read(&made::kept(made.path()));
+    let times = |clip: usize| kept.scene().clips[clip].channels[0].curve.times().to_vec();
+    let single = |t: &[f32]| t.iter().map(|t| f64::from(*t)).collect::<Vec<f64>>();
+    assert_eq!((times(0), times(1)), (single(&[0.0, 0.3, 0.7, 2.0]), single(&[0.0, 0.5, 0.7, 2.0])));
+    assert!(kept.json()["extensions"][made::UNKNOWN].is_object());
+
+    let rope = read(&made::rope(made.path()));
+    assert!(rope.json()["extensions"]["OMI_physics_joint"].is_object() && rope.scene().clips.is_empty());
+}
+
+#[test]
 fn samples_read_as_their_authors_meant() {
-    let Some(folder) = folder() else { return };
+    let Some(folder) = folder() else { return skip::rightly("there are no sample files") };
     let read = |name: &str| Document::open(&folder.join(name), &ReadOptions::default()).unwrap();
 
     let fox = read("Fox.glb");
@@ -321,7 +332,7 @@ fn samples_read_as_their_authors_meant() {
 
 #[test]
 fn compressed_samples_give_what_they_can_and_name_the_extension() {
-    let Some(folder) = folder() else { return };
+    let Some(folder) = folder() else { return skip::rightly("there are no sample files") };
     let read = |name: &str| Document::open(&folder.join(name), &ReadOptions::default());
 
     let draco = read("RiggedSimple-Draco/RiggedSimple.gltf").unwrap();

@@ -5,6 +5,8 @@ use crate::samples;
 use glam::DVec3;
 use serde_json::{Value, json};
 use sinew_core::scene::{Influence, Pose};
+use sinew_tests::made::character::Character;
+use sinew_tests::scratch;
 
 /// Three vertices on two bones, the second bound a metre along x. `joints` and `weights` are accessors without views.
 fn skinned(joints: Value, joint_bytes: &[u8], weights: Value, weight_bytes: &[u8]) -> (Value, Vec<u8>) {
@@ -144,9 +146,14 @@ fn what_cannot_be_meant_is_refused_by_name() {
 /// The bind pose of these files is their rest pose, so the skin leaves the vertices where the mesh has them.
 #[test]
 fn samples_at_rest_are_as_they_were_bound() {
-    for (file, node) in [("Fox.glb", "fox"), ("SimpleSkin.gltf", "")] {
-        let Some(folder) = samples::folder() else { return };
-        let document = samples::open(&folder.join(file)).unwrap();
+    let made = scratch::folder("bound");
+    let mut files: Vec<_> =
+        Character::all().into_iter().map(|c| (c.write(made.path()), c.name.clone())).collect();
+    if let Some(folder) = samples::folder() {
+        files.extend([("Fox.glb", "fox"), ("SimpleSkin.gltf", "")].map(|(f, n)| (folder.join(f), n.into())));
+    }
+    for (path, node) in &files {
+        let (file, document) = (path.display(), samples::open(path).unwrap());
         let scene = document.scene();
         let shown = if node.is_empty() { 0 } else { scene.find(node).unwrap() };
         let mut pose = Pose::new(scene, None);

@@ -89,14 +89,21 @@ impl Maker {
     }
 
     /// The whole file.
-    pub fn finish(mut self) -> Value {
+    pub fn finish(self) -> Value {
+        let (mut json, bytes) = self.finish_apart();
+        let data = base64::engine::general_purpose::STANDARD.encode(&bytes);
+        json["buffers"][0]["uri"] = json!(format!("data:application/octet-stream;base64,{data}"));
+        json
+    }
+
+    /// JSON, and the bytes of its buffer.
+    pub fn finish_apart(mut self) -> (Value, Vec<u8>) {
         let corners = self.accessor("VEC3", Number::F32, &[0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0]);
         let part = json!({
             "attributes": {"POSITION": corners},
             "targets": [{"POSITION": corners}, {"POSITION": corners}],
         });
-        let data = base64::engine::general_purpose::STANDARD.encode(&self.bytes);
-        json!({
+        let json = json!({
             "asset": {"version": "2.0"},
             "scene": 0,
             "scenes": [{"nodes": [0, 1, 2]}],
@@ -105,8 +112,9 @@ impl Maker {
             "animations": [{"name": "made", "samplers": self.samplers, "channels": self.channels}],
             "accessors": self.accessors,
             "bufferViews": self.views,
-            "buffers": [{"byteLength": self.bytes.len(), "uri": format!("data:application/octet-stream;base64,{data}")}],
-        })
+            "buffers": [{"byteLength": self.bytes.len()}],
+        });
+        (json, self.bytes)
     }
 
     fn accessor(&mut self, kind: &str, number: Number, values: &[f64]) -> usize {

@@ -1,16 +1,24 @@
-//! Small glTF files with what the samples lack: every interpolation on every property, keys of every number type,
-//! nodes that share a name and a mesh, clips that begin late or have one key.
+//! Files by code. Small glTF files with every interpolation on every property, keys of every number type, nodes that share a
+//! name and a mesh, clips that begin late or have one key, things to keep, and physics; [`character`]s; USD [`stage`]s.
 
+pub mod character;
+mod kept;
 mod maker;
+mod rope;
+pub mod stage;
+
+pub use kept::{UNKNOWN, kept};
+pub use rope::rope;
 
 use crate::scatter;
 use maker::{Keys, Maker, Number};
 use std::path::{Path, PathBuf};
 
-/// Writes all of them into `folder`, but for [`cubic_integers`].
+/// Writes the small glTF files into `folder`, but for [`cubic_integers`].
 pub fn files(folder: &Path) -> Vec<PathBuf> {
     let write_one = |(name, fill): (&str, fn(&mut Maker))| write(folder, name, fill);
-    [("cubic", cubic as fn(&mut Maker)), ("integers", integers), ("edges", edges)].map(write_one).to_vec()
+    let plain = [("cubic", cubic as fn(&mut Maker)), ("integers", integers), ("edges", edges)].map(write_one);
+    [plain.to_vec(), vec![kept(folder), rope(folder)]].concat()
 }
 
 /// Cubic rotations between keys that rounding to integers has left shorter or longer than a unit quaternion.
@@ -20,6 +28,17 @@ pub fn cubic_integers(folder: &Path) -> PathBuf {
         maker.channel(2, "rotation", Keys::cubic(&times, cubic_rotations(9, 5)).stored_as(Number::I16));
         maker.channel(3, "rotation", Keys::cubic(&times, cubic_rotations(15, 5)).stored_as(Number::I8));
     })
+}
+
+/// The file with cubic curves in one piece, as .glb.
+pub fn packed(folder: &Path) -> PathBuf {
+    let mut maker = Maker::default();
+    cubic(&mut maker);
+    let (json, bytes) = maker.finish_apart();
+    let path = folder.join("cubic.glb");
+    let file = character::container(json.to_string().into_bytes(), bytes);
+    std::fs::write(&path, file).expect("the scratch folder can be written");
+    path
 }
 
 fn write(folder: &Path, name: &str, fill: impl FnOnce(&mut Maker)) -> PathBuf {

@@ -8,7 +8,7 @@ pub mod three;
 use crate::program::Program;
 use crate::{repository, skip};
 
-/// Whether the judges can be asked; says why not when they cannot. A panic then when `CI` is set.
+/// Whether the judges can be asked; says why not when they cannot. A panic then under `tests/run`, which installs them.
 pub fn are_installed() -> bool {
     if Program::new("node").arg("--version").run().is_err() {
         skip::because("there is no `node`; tests/run installs it");

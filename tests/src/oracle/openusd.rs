@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// OpenUSD hangs on some broken files; a test must not.
-const LIMIT: Duration = Duration::from_secs(60);
+/// OpenUSD computes for ever on some broken files; a test must not.
+const LIMIT: Duration = Duration::from_secs(300);
 
 fn python() -> PathBuf {
     repository::root().join("tests/oracles/venv/bin/python")
 }
 
-/// Whether OpenUSD can be asked; says why not when it cannot. A panic then when `CI` is set.
+/// Whether OpenUSD can be asked; says why not when it cannot. A panic then under `tests/run`, which installs it.
 pub fn is_installed() -> bool {
     let there = python().exists();
     if !there {

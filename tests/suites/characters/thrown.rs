@@ -1,23 +1,29 @@
-//! A robot that falls, jumps and strikes out: thrown by its keys, it stays near them.
+//! What falls, jumps and strikes out: thrown by its keys, it stays near them.
 
-use super::{Judge, automatic_of, baked, compare, open};
-use sinew_core::setup::choose_clip;
-use sinew_tests::sample;
+use super::{Judge, automatic_of, baked, compare};
+use crate::figures::Figure;
+use sinew_tests::made::character::Character;
 
-/// Clips of RobotExpressive; how far joints may be off their keys, degrees, and bones that no joint holds off their places, as a
-/// part of the size. `Punch` turns an upper arm by 124 degrees from one frame to the next.
-const CLIPS: [(&str, f64, f64); 3] = [("Death", 5.0, 0.015), ("Jump", 9.0, 0.03), ("Punch", 12.0, 0.06)];
+/// Clips; how far joints may be off their keys, degrees, and bones that no joint holds off their places, as a part of the size.
+/// The robot's `Punch` turns an upper arm by 124 degrees from one frame to the next.
+const ROBOT: [(&str, f64, f64); 3] = [("Death", 5.0, 0.015), ("Jump", 9.0, 0.03), ("Punch", 12.0, 0.06)];
+pub const BIPED: [(&str, f64, f64); 3] = [("Jump", 12.0, 0.03), ("Roll", 12.0, 0.03), ("Attack", 12.0, 0.03)];
 
 #[test]
 fn what_is_thrown_stays_near_its_keys() {
-    let Some(path) = sample::file("gltf/RobotExpressive.glb") else { return };
-    let document = open(&path);
-    let scene = document.scene();
+    // Its ears and tail are thrown, and soft.
+    let mut all = vec![(Figure::made(&Character::wolf(), "Jump"), 40.0, 0.03)];
+    let robot = |(clip, most, place)| Figure::sample("RobotExpressive.glb", clip).map(|f| (f, most, place));
+    all.extend(ROBOT.into_iter().filter_map(robot));
+    near_when_thrown(all);
+}
+
+pub fn near_when_thrown(all: Vec<(Figure, f64, f64)>) {
     let mut judge = Judge::default();
-    for (clip, most, place) in CLIPS {
-        let keys = choose_clip(scene, Some(clip)).unwrap().unwrap().1;
-        let differs = compare(scene, keys, &baked(scene, &automatic_of(scene, clip), keys));
-        judge.hear(clip, differs.most, most, "degrees");
-        judge.hear(clip, differs.root, place, "of the size");
+    for (figure, most, place) in all {
+        let (scene, keys) = (&figure.scene, figure.keys());
+        let differs = compare(scene, keys, &baked(scene, &automatic_of(scene, &figure.clip), keys));
+        judge.hear(&figure.label, differs.most, most, "degrees");
+        judge.hear(&figure.label, differs.root, place, "of the size");
     }
 }

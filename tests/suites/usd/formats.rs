@@ -10,6 +10,7 @@ use sinew_plugin::job::{
     BakeRequest, PhysicsRequest, Report, SetupSource, bake_file, physics_file, simulate,
 };
 use sinew_plugin::usd::Destination;
+use sinew_tests::made::character::Character;
 use sinew_tests::oracle::{self, khronos, openusd};
 use sinew_tests::program::Program;
 use sinew_tests::{backend, built, repository, sample, scratch};
@@ -240,15 +241,38 @@ fn is_skinned(scene: &Scene) -> bool {
     scene.nodes.iter().any(|n| n.skin.is_some() && pulled(n))
 }
 
+/// glTF files to try, but for the made one that scales a node to nothing and past it: it has no size to weigh or to bake by.
+fn gltf_files(made: &Path) -> Vec<PathBuf> {
+    sample::gltf_files(made).into_iter().filter(|f| !f.ends_with("edges.gltf")).collect()
+}
+
+/// Blocking in steps: on the frame of a key, a pose is there.
 #[test]
-fn gltf_samples_become_usd_that_plays_alike_and_has_no_faults() {
+#[ignore = "a key at a third of a second is a little later in single precision, and in USD a frame late"]
+fn stepped_keys_are_on_their_frames_in_usd() {
+    let folder = scratch::folder("stepped-usd");
+    let biped = Character::biped();
+    let clip = biped.takes.iter().position(|t| t.held.is_some()).unwrap();
+    let document = Document::open(&biped.write(folder.path()), &backend::options()).unwrap();
+    let out = folder.path().join("stepped.usda");
+    document.save(&out, Destination::Layer, Some(clip)).unwrap();
+    let mut scene = document.scene().clone();
+    scene.clips = vec![scene.clips.swap_remove(clip)];
+    let times = scene.clips[0].channels[0].curve.times().to_vec();
+    let off = scenes_apart(&scene, open(&out).scene(), &times, 1.0).unwrap();
+    assert!(off < 1e-4, "off by {off:.1e}");
+}
+
+#[test]
+fn gltf_files_become_usd_that_plays_alike_and_has_no_faults() {
     if !openusd::is_installed() {
         return;
     }
     let folder = scratch::folder("gltf-to-usd");
     let mut written = Vec::new();
     let small = |f: &PathBuf| std::fs::metadata(f).is_ok_and(|m| m.len() < 600_000);
-    let files: Vec<PathBuf> = sample::gltf_files().into_iter().filter(small).collect();
+    let made = scratch::folder("gltf-made");
+    let files: Vec<PathBuf> = gltf_files(made.path()).into_iter().filter(small).collect();
     sample::each(&files, |file| {
         let Ok(document) = Document::open(file, &backend::options()) else { return Ok("refused".into()) };
         let out = folder.path().join(format!("{}.usda", written.len()));
@@ -298,12 +322,13 @@ fn gltf_samples_become_usd_that_plays_alike_and_has_no_faults() {
 }
 
 #[test]
-fn usd_samples_become_gltf_that_plays_alike_and_has_no_faults() {
+fn usd_files_become_gltf_that_plays_alike_and_has_no_faults() {
     if !oracle::are_installed() {
         return;
     }
     let folder = scratch::folder("usd-to-gltf");
-    sample::each(&sample::usd_files(), |file| {
+    let made = scratch::folder("usd-made");
+    sample::each(&sample::usd_files(made.path()), |file| {
         let document = Document::open(file, &backend::options()).map_err(|e| e.to_string())?;
         let out = folder.path().join("out.glb");
         document.save(&out, Destination::Layer, None).map_err(|e| e.to_string())?;
@@ -373,15 +398,16 @@ fn bake_to(scene: &Path, output: &Path, every_frame: bool) -> Result<Report, Str
 }
 
 #[test]
-fn bakes_of_samples_play_alike_in_either_format() {
+fn bakes_play_alike_in_either_format() {
     if !oracle::are_installed() || !openusd::is_installed() {
         return;
     }
     let folder = scratch::folder("bakes-either-format");
     let mut written = Vec::new();
     let small = |f: &PathBuf| std::fs::metadata(f).is_ok_and(|m| m.len() < 400_000);
-    let files: Vec<PathBuf> =
-        sample::usd_files().into_iter().chain(sample::gltf_files().into_iter().filter(small)).collect();
+    let (stages, scenes) = (scratch::folder("usd-made"), scratch::folder("gltf-made"));
+    let mut files = sample::usd_files(stages.path());
+    files.extend(gltf_files(scenes.path()).into_iter().filter(small));
     sample::each(&files, |file| {
         let Ok(document) = Document::open(file, &backend::options()) else { return Ok("refused".into()) };
         let n = written.len();

@@ -2,8 +2,9 @@
 
 use sinew_plugin::gltf::ReadOptions;
 use sinew_plugin::usd::Document;
+use sinew_tests::made::character::Character;
 use sinew_tests::program::Program;
-use sinew_tests::{backend, built, sample, scatter, scratch, skip};
+use sinew_tests::{backend, built, made, sample, scatter, scratch, skip};
 use std::path::Path;
 
 /// What is promised for any file of such a size: 512 MiB and 5 s. The kernel counts both: past the one every allocation
@@ -39,6 +40,14 @@ fn bounded_refusal(folder: &Path, name: &str, bytes: &[u8]) -> String {
     error
 }
 
+/// Crate files to break: a made one, and one that OpenUSD wrote where there are samples.
+fn crates(folder: &Path) -> Vec<Vec<u8>> {
+    made::stage::write(folder, "bird", &made::stage::figure(&Character::bird(), 0));
+    let mut files = vec![made::stage::packed(folder, "bird", "usdc")];
+    files.extend(sample::file("usd/RiggedSimple.usdc"));
+    files.iter().map(|f| std::fs::read(f).unwrap()).collect()
+}
+
 /// A file's bytes, broken in one of many ways: cut short, one bit flipped, or eight bytes made something else.
 fn broken(bytes: &[u8], n: u64) -> Vec<u8> {
     let mut broken = bytes.to_vec();
@@ -64,7 +73,8 @@ fn cut_and_bit_flipped_files_are_read_or_refused_but_never_worse() {
     }
     let folder = scratch::folder("usd-flipped");
     let (mut read, mut refused) = (0, 0);
-    for file in sample::usd_files() {
+    let made = scratch::folder("usd-made");
+    for file in sample::usd_files(made.path()) {
         let bytes = std::fs::read(&file).unwrap();
         let name = file.file_name().unwrap().to_string_lossy().into_owned();
         let target = folder.path().join(&name);
@@ -81,7 +91,7 @@ fn cut_and_bit_flipped_files_are_read_or_refused_but_never_worse() {
         }
     }
     println!("  {read} read all the same, {refused} refused");
-    assert!(refused > 100 || sample::folder().is_none());
+    assert!(refused > 100, "{refused} of {read} more");
 }
 
 fn usda(body: &str) -> Vec<u8> {
@@ -294,30 +304,33 @@ fn bombs_do_not_go_off() {
     let tuple = format!("def \"A\"\n{{\n    double x = {}", "(".repeat(200_000));
     assert!(bounded_refusal(folder.path(), "tuple.usda", &usda(&tuple)).contains("deep"));
     // Sections of a crate file that say more than their bytes can hold.
-    let Some(sample) = sample::file("usd/RiggedSimple.usdc") else { return };
-    let bytes = std::fs::read(sample).unwrap();
-    let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize;
-    let contents = number(16);
-    for section in 0..number(contents) {
-        let start = number(contents + 8 + 32 * section + 16);
-        let mut absurd = bytes.clone();
-        absurd[start..start + 8].copy_from_slice(&(1_u64 << 40).to_le_bytes());
-        bounded_refusal(folder.path(), "absurd.usdc", &absurd);
+    for bytes in crates(folder.path()) {
+        let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize;
+        let contents = number(16);
+        assert!(number(contents) > 0, "it has no sections");
+        for section in 0..number(contents) {
+            let start = number(contents + 8 + 32 * section + 16);
+            let mut absurd = bytes.clone();
+            absurd[start..start + 8].copy_from_slice(&(1_u64 << 40).to_le_bytes());
+            bounded_refusal(folder.path(), "absurd.usdc", &absurd);
+        }
     }
 }
 
 #[test]
 fn absurd_counts_anywhere_in_a_crate_file_take_no_more_memory_and_time_than_is_promised() {
     let folder = scratch::folder("usd-bounds");
-    let Some(sample) = sample::file("usd/RiggedSimple.usdc") else { return };
-    let bytes = std::fs::read(sample).unwrap();
     let file = folder.path().join("absurd.usdc");
-    for at in (0..bytes.len() - 8).step_by(if backend::is_openusd() { usize::MAX } else { 61 }) {
-        for count in [1_u64 << 31, 1 << 40, u64::MAX] {
-            let mut absurd = bytes.clone();
-            absurd[at..at + 8].copy_from_slice(&count.to_le_bytes());
-            std::fs::write(&file, &absurd).unwrap();
-            stays_within_bounds(&file);
+    for bytes in crates(folder.path()) {
+        // Some two hundred places.
+        let apart = if backend::is_openusd() { usize::MAX } else { (bytes.len() / 211) | 1 };
+        for at in (0..bytes.len() - 8).step_by(apart) {
+            for count in [1_u64 << 31, 1 << 40, u64::MAX] {
+                let mut absurd = bytes.clone();
+                absurd[at..at + 8].copy_from_slice(&count.to_le_bytes());
+                std::fs::write(&file, &absurd).unwrap();
+                stays_within_bounds(&file);
+            }
         }
     }
 }
@@ -402,15 +415,18 @@ fn bytes_in_memory_are_as_harmless_as_files_and_reach_no_file() {
     refused(b"PK\x03\x04 and nothing else");
     refused(&usda(&format!("def \"A\"\n{{\n{}", "def \"A\" {\n".repeat(200_000))));
     refused(&archive("bomb.usda", &[0; 64], 8, 64, u32::MAX - 1));
-    let Some(sample) = sample::file("usd/RiggedSimple.usdc") else { return };
-    let bytes = std::fs::read(sample).unwrap();
-    for n in 0..60_u64 {
-        let mut broken = bytes.clone();
-        for k in 0..6 {
-            broken[(scatter::unit(n * 53 + k) * bytes.len() as f64) as usize] ^= 0xff;
-        }
-        if let Err(error) = Document::from_bytes(&broken, "given.usd") {
-            assert!(error.to_string().contains("given.usd"), "{error}");
+    let mut refusals = 0;
+    for bytes in crates(folder.path()) {
+        for n in 0..60_u64 {
+            let mut broken = bytes.clone();
+            for k in 0..6 {
+                broken[(scatter::unit(n * 53 + k) * bytes.len() as f64) as usize] ^= 0xff;
+            }
+            if let Err(error) = Document::from_bytes(&broken, "given.usd") {
+                assert!(error.to_string().contains("given.usd"), "{error}");
+                refusals += 1;
+            }
         }
     }
+    assert!(refusals > 10, "{refusals}");
 }

@@ -10,7 +10,7 @@ use sinew_plugin::job::{
 use sinew_plugin::usd::Document;
 use sinew_tests::oracle::openusd;
 use sinew_tests::program::Program;
-use sinew_tests::{backend, built, sample, scratch};
+use sinew_tests::{backend, built, made, sample, scratch};
 use std::path::{Path, PathBuf};
 
 fn bake(scene: &Path, output: Option<&Path>, with: impl FnOnce(&mut BakeRequest)) -> Report {
@@ -24,14 +24,28 @@ fn bake(scene: &Path, output: Option<&Path>, with: impl FnOnce(&mut BakeRequest)
     bake_file(&request, &mut |_| true).unwrap_or_else(|e| panic!("{}: {e}", scene.display()))
 }
 
-/// Copies the samples into a folder, since layers are written beside them.
+/// Made stages and copies of the samples in a folder, since layers are written beside them.
 fn copies(folder: &Path) -> Vec<PathBuf> {
     let copy = |file: PathBuf| {
         let to = folder.join(file.file_name().unwrap());
-        std::fs::copy(&file, &to).unwrap();
+        if to != file {
+            std::fs::copy(&file, &to).unwrap();
+        }
         to
     };
-    sample::usd_files().into_iter().map(copy).collect()
+    sample::usd_files(folder).into_iter().map(copy).collect()
+}
+
+/// Linkages of four bars: a file, what of its text puts a bar in place, and where else to put it.
+fn linkages(folder: &Path) -> Vec<(PathBuf, [&'static str; 2])> {
+    let made = made::stage::write(folder, "linkage", &made::stage::linkage());
+    let mut all = vec![(made, ["(0, 0, 0.21000000000000002)", "(0, 0, 0.22)"])];
+    if let Some(sample) = sample::file("usd/boxes_fourbar.usda") {
+        let copy = folder.join("fourbar.usda");
+        std::fs::copy(sample, &copy).unwrap();
+        all.push((copy, ["(0.0, 0.0, 0.11700000613927841)", "(0.0, 0.0, 0.125)"]));
+    }
+    all
 }
 
 /// What differs, and is not the motion of what was simulated: operations of its prims, and what skeletons are bound to
@@ -289,18 +303,24 @@ fn prims_are_named_in_set_ups_by_path_or_by_a_name_that_only_they_have() {
 
 #[test]
 fn the_command_bakes_inspects_sets_up_and_assembles_usd_as_it_does_gltf() {
-    let Some(sample) = sample::file("usd/boxes_fourbar.usda") else { return };
-    let folder = scratch::folder("usd-command");
-    let file = folder.path().join("bar.usda");
-    std::fs::copy(sample, &file).unwrap();
+    let source = scratch::folder("usd-command-source");
+    for (linkage, _) in linkages(source.path()) {
+        let folder = scratch::folder("usd-command");
+        let file = folder.path().join("bar.usda");
+        std::fs::copy(linkage, &file).unwrap();
+        commands(folder.path(), &file);
+    }
+}
+
+fn commands(folder: &Path, file: &Path) {
     let run = |arguments: &[&str]| -> String {
         let command = Program::new(built::command().unwrap());
-        let command = command.args(arguments).args(backend::arguments()).folder(folder.path());
+        let command = command.args(arguments).args(backend::arguments()).folder(folder);
         command.run().and_then(|done| done.success()).unwrap_or_else(|e| panic!("{e}")).stdout
     };
     assert!(run(&["inspect", "bar.usda"]).contains("physics in the scene"));
     run(&["bake", "bar.usda", "--frames", "0", "200"]);
-    assert!(folder.path().join("bar.sinew.usda").is_file());
+    assert!(folder.join("bar.sinew.usda").is_file());
     let told: Value = serde_json::from_str(&run(&[
         "bake",
         "bar.usda",
@@ -314,17 +334,15 @@ fn the_command_bakes_inspects_sets_up_and_assembles_usd_as_it_does_gltf() {
     ]))
     .unwrap();
     assert_eq!(told["status"], "done");
-    assert!(!std::fs::read(folder.path().join("flat.usdc")).unwrap().windows(8).any(|w| w == b"bar.usda"));
+    assert!(!std::fs::read(folder.join("flat.usdc")).unwrap().windows(8).any(|w| w == b"bar.usda"));
     run(&["setup", "bar.usda"]);
-    assert!(std::fs::read_to_string(folder.path().join("bar.sinew.json")).unwrap().contains("joint_1"));
+    assert!(std::fs::read_to_string(folder.join("bar.sinew.json")).unwrap().contains("joint_1"));
     run(&["setup", "bar.usda", "--to-usd", "physics.usda"]);
-    assert!(
-        std::fs::read_to_string(folder.path().join("physics.usda")).unwrap().contains("PhysicsRigidBodyAPI")
-    );
+    assert!(std::fs::read_to_string(folder.join("physics.usda")).unwrap().contains("PhysicsRigidBodyAPI"));
     run(&["bake", "physics.usda", "--frames", "0", "200", "-o", "again.usda"]);
     run(&["assemble", "bar.usda", "--pose", "-o", "posed.usda"]);
     run(&["bake", "bar.usda", "--in-place", "--frames", "0", "200"]);
-    assert!(std::fs::read_to_string(&file).unwrap().contains("timeSamples"));
+    assert!(std::fs::read_to_string(file).unwrap().contains("timeSamples"));
 }
 
 #[test]
@@ -350,15 +368,20 @@ fn a_soft_body_is_pressed_in_by_its_points() {
 
 #[test]
 fn an_assembled_pose_is_an_over_with_a_new_place() {
-    let Some(sample) = sample::file("usd/boxes_fourbar.usda") else { return };
     let folder = scratch::folder("usd-pose");
-    let file = folder.path().join("bar.usda");
-    let text = std::fs::read_to_string(sample).unwrap();
-    // One bar is put a little beside where it belongs.
-    std::fs::write(&file, text.replace("(0.0, 0.0, 0.11700000613927841)", "(0.0, 0.0, 0.125)")).unwrap();
+    for (file, [from, to]) in linkages(folder.path()) {
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert!(text.contains(from), "{} has another bar", file.display());
+        // One bar is put a little beside where it belongs.
+        std::fs::write(&file, text.replace(from, to)).unwrap();
+        assembled(folder.path(), &file);
+    }
+}
+
+fn assembled(folder: &Path, file: &Path) {
     let request = AssembleRequest {
-        scene: file.clone(),
-        output: Some(folder.path().join("out.usda")),
+        scene: file.into(),
+        output: Some(folder.join("out.usda")),
         pose: true,
         read: backend::options(),
         ..AssembleRequest::default()
@@ -369,9 +392,9 @@ fn an_assembled_pose_is_an_over_with_a_new_place() {
         .iter()
         .fold((0.0_f64, 0.0_f64), |m, j| (m.0.max(j.opening_before), m.1.max(j.max_opening)));
     assert!(most.0 > 0.005 && most.1 < 1e-8, "{most:?}");
-    let document = Document::open(&folder.path().join("out.usda"), &backend::options()).unwrap();
+    let document = Document::open(&folder.join("out.usda"), &backend::options()).unwrap();
     assert!(document.scene().clips.is_empty());
-    let moved = std::fs::read_to_string(folder.path().join("out.usda")).unwrap();
+    let moved = std::fs::read_to_string(folder.join("out.usda")).unwrap();
     assert!(moved.contains("xformOp:translate") && !moved.contains("timeSamples"), "{moved}");
 }
 
