@@ -74,10 +74,10 @@ impl Constraints {
     }
 
     /// Rounds or time ran out: the bodies go where least is open.
-    pub(super) fn leave_open(&mut self, rig: &Rig) {
+    pub(super) fn leave_open(&mut self, rig: &Rig, h: f64) {
         self.room.multipliers.copy_from_slice(&self.room.best.1);
         // Ropes do not push and springs have their strength, closed or not.
-        self.change_ranges(rig, true);
+        self.change_ranges(rig, h, true);
         self.follow(true);
         let (opening, angle) = self.residuals(rig);
         if !(opening + angle).is_finite() {

@@ -321,7 +321,7 @@ impl Constraints {
         let mut closed = c.close(rig, h);
         c.cut_short = !closed && rig.solver.limited && c.is_near();
         if c.cut_short {
-            c.leave_open(rig);
+            c.leave_open(rig, h);
             closed = true; // as far as was asked for
         }
         c.clock.settle();
