@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use sinew_core::cycle::Gap;
-use sinew_core::motion::{Follow, Halving, Touching};
+use sinew_core::motion::{Fault, Follow, Halving, Touching};
 
 /// How a job ended, when it gave a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -51,6 +51,8 @@ pub struct Report {
     pub contacts: Touching,
     /// Where steps were too long and taken in halves.
     pub halvings: Vec<Halving>,
+    /// What went wrong, and could not be put right by shorter steps.
+    pub faults: Vec<Fault>,
     /// Keys written.
     pub keys: usize,
     /// Samples that they stand for.
