@@ -18,11 +18,13 @@ mod name;
 mod range;
 mod still;
 mod survey;
+mod tone;
 
 pub use chain::Chain;
 pub(crate) use flesh::vertices;
 pub use form::Form;
 pub use range::Room;
+pub use tone::Tone;
 
 use crate::scene::{Clip, Placement, Scene};
 use crate::shape::MassProperties;
@@ -83,6 +85,8 @@ pub struct Limb {
     pub widened: f64,
     /// How many times its own inertia hangs on its joint.
     pub carries: f64,
+    /// How its drive follows its keys; `None` for what only hangs and follows.
+    pub tone: Option<Tone>,
     /// In words, why it is a body.
     pub because: String,
 }
@@ -130,6 +134,7 @@ pub fn character(scene: &Scene, clip: &Clip) -> Option<Character> {
                     fastest: 0.0,
                     thrown: 0.0,
                     carries: 1.0,
+                    tone: None,
                     because: because.clone(),
                 });
             }
@@ -148,6 +153,7 @@ pub fn character(scene: &Scene, clip: &Clip) -> Option<Character> {
     weigh(&survey, &mut found.limbs);
     ground::stand(&survey, &mut found);
     still::hold(scene, &survey, &mut found);
+    tone::find(scene, clip, &mut found);
     Some(found)
 }
 

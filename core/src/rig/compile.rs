@@ -245,6 +245,7 @@ impl Compiler<'_> {
 
         let solid = self.solids.len();
         let (position_target, rotation_target) = self.targets(body, &place, solid, guide_path)?;
+        let resolved = body.actuator.resolve(self.setup.looseness);
         let settings = self.settings(body, &place, &properties, &self.paths[guide_path])?;
         let mut groups = Vec::with_capacity(body.groups.len());
         for name in &body.groups {
@@ -294,7 +295,8 @@ impl Compiler<'_> {
             groups,
             keyed: false,
             start,
-            start_balanced: body.actuator.resolve().start_balanced,
+            start_balanced: resolved.start_balanced,
+            weight: resolved.weight,
             release: self.release(body, &place)?,
             baked: true,
         });
@@ -440,7 +442,19 @@ impl Compiler<'_> {
                 format!("{c} must be 1 or more"),
             ));
         }
-        let r: Resolved = body.actuator.resolve();
+        let slider = [
+            ("looseness".to_string(), self.setup.looseness),
+            (format!("{place}.actuator.looseness"), body.actuator.looseness),
+        ];
+        for (place, looseness) in slider {
+            if let Some(l) = looseness.filter(|l| !(0.0..=1.0).contains(l)) {
+                return Err(SetupError::new(place, format!("{l} must be from 0, the keys, to 1, a ragdoll")));
+            }
+        }
+        if let Some(f) = &body.actuator.frequency {
+            check(&format!("{place}.actuator.frequency"), f, 0.0, MOST_HERTZ)?;
+        }
+        let r: Resolved = body.actuator.resolve(self.setup.looseness);
         let place =
             |s: Setting| format!("{place}.{}.{}", if s as u32 >= 8 { "guide" } else { "actuator" }, s.name());
         let value = |s: Setting, v: &Keyable, unit: f64| {
@@ -565,3 +579,6 @@ pub(super) fn check(place: &str, v: &Keyable, lo: f64, hi: f64) -> Result<(), Se
         Some(x) => Err(SetupError::new(place, format!("{x} is out of range; give {lo} to {hi}"))),
     }
 }
+
+/// Faster than this no actuator answers within numbers, Hz.
+const MOST_HERTZ: f64 = 1e6;

@@ -11,15 +11,6 @@ use std::collections::HashMap;
 /// Living things are about as dense as water, kg/m^3.
 const DENSITY: f64 = 1000.0;
 
-/// Bones are softer than props, so that a blow is seen. They need no more to keep up with their keys, which they know.
-const FIRM: f64 = 0.6;
-
-/// Arms that hang carry nobody, and are softer still: what hits the body is seen in them first.
-const HANGS: f64 = 0.3;
-
-/// What a figure does on purpose it sees coming.
-const KNOWS: f64 = 0.9;
-
 /// Tails and ears are softer, and know nothing of what comes: they lag, and swing past.
 const LOOSE: f64 = 0.5;
 
@@ -57,9 +48,12 @@ pub(super) fn add(
         if limb.jointed {
             body.guide.follow = Parts::Orientation;
         }
-        if !chain.loose {
-            body.actuator.keep_up = Some(1.0.into());
-            body.actuator.anticipation = Some(KNOWS.into());
+        if let Some(tone) = limb.tone {
+            body.actuator.frequency = Some(rounded(tone.frequency_hz, 3).into());
+            body.actuator.damping = Some(tone.damping.into());
+            body.actuator.keep_up = Some(tone.keep_up.into());
+            body.actuator.anticipation = Some(tone.anticipation.into());
+            body.actuator.stance = tone.stance.then_some(true);
         }
         let strength = firmness(chain);
         let carries = limb.carries.max(stands_on(limb, figure, setup.world.metres_per_unit, strength));
@@ -100,13 +94,9 @@ pub(super) fn add(
     }
 }
 
-/// How strong the muscles of a chain are.
+/// How strong the muscles of a chain are, beside their tone.
 fn firmness(chain: &Chain) -> f64 {
-    match (chain.loose, chain.hangs) {
-        (true, _) => LOOSE,
-        (false, true) => HANGS,
-        (false, false) => FIRM,
-    }
+    if chain.loose { LOOSE } else { 1.0 }
 }
 
 /// The groups of what leads each figure: how strongly it is held in the world.
@@ -155,8 +145,10 @@ fn stands_on(limb: &Limb, figure: &Character, metres_per_unit: f64, strength: f6
     let own = limb.form.mass_properties();
     let inertia = limb.volume * limb.moment.unwrap_or_else(|| own.principal().0.max_element() / own.mass);
     let preset = super::Preset::default().values();
-    let per_s2 =
-        2.0 * preset.alpha.first() / (preset.relaxation_time.first() * preset.relaxation_time.first());
+    let per_s2 = match limb.tone {
+        Some(tone) => (std::f64::consts::TAU * tone.frequency_hz).powi(2),
+        None => 2.0 * preset.alpha.first() / preset.relaxation_time.first().powi(2),
+    };
     let volume: f64 = figure.limbs.iter().map(|l| l.volume).sum();
     let torque = volume * (9.81 / metres_per_unit) * own.radius;
     torque / (GIVES_RAD * inertia * per_s2 * strength)

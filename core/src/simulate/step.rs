@@ -193,7 +193,8 @@ fn step_once(
         // What is quick to notice a push knows its own weight.
         let drives = &lane.drives;
         let knows = |i: usize| 1.0 - libm::exp(-drives[i].compensation);
-        lane.balance.hold(rig, state, cluster.solids, knows, |i| drives[i].balance);
+        let stiffness = |i: usize| drives[i].stiffness * rig.solids[i].inertia.max_element();
+        lane.balance.hold(rig, state, cluster.solids, knows, |i| drives[i].balance, stiffness);
         lane.help.find(rig, state, cluster.solids, drives, [from, to, h]);
         lane.balance.anticipate(rig, state, cluster.solids, drives, Span { from, to, h });
     }

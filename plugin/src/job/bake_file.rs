@@ -58,6 +58,8 @@ pub struct BakeRequest {
     pub only: Vec<String>,
     /// The whole motion, its difference to the keys, or both.
     pub layer: Option<BakedLayer>,
+    /// How loose everything is, 0 to 1, whatever the preset.
+    pub looseness: Option<f64>,
     /// Hold every pose for so many frames.
     pub every: Option<u32>,
     /// Frame from which on all stays as it is.
@@ -78,6 +80,9 @@ impl BakeRequest {
     pub fn overrule(&self, setup: &mut Setup) {
         if let Some(preset) = self.preset {
             setup.use_preset(preset);
+        }
+        if let Some(looseness) = self.looseness {
+            setup.use_looseness(looseness);
         }
         setup.world.detail = self.detail.unwrap_or(setup.world.detail);
         setup.world.solver.threads = self.threads.or(setup.world.solver.threads);

@@ -107,9 +107,13 @@ pub struct Bake {
     /// USD: write few keys as splines, instead of a sample at every frame.
     #[arg(long)]
     pub splines: bool,
-    /// Strength of every actuator.
+    /// A named point between the keys and a ragdoll, for every actuator.
     #[arg(long)]
     pub preset: Option<Preset>,
+    /// How loose everything is: any point from 0, the keys, to 1, a ragdoll; presets are at 0.1 (subtle), 0.3 (reactive), 0.45
+    /// (weighty), 0.6 (loose), 0.8 (limp) and 1 (ragdoll).
+    #[arg(long, value_name = "0..1", value_parser = share, conflicts_with = "preset")]
+    pub looseness: Option<f64>,
     /// Who holds figures up [default: the set-up's].
     #[arg(long)]
     pub root: Option<Root>,
@@ -218,6 +222,10 @@ pub enum Preset {
     Subtle,
     /// Follows with weight and gives way when pushed.
     Reactive,
+    /// Follows with more weight: drags, overshoots and settles.
+    Weighty,
+    /// Relaxed: swings freely and comes back late.
+    Loose,
     /// Barely holds itself up, swings past.
     Limp,
     /// Has no strength: falls as its joints let it.
@@ -331,9 +339,12 @@ impl Bake {
             preset: self.preset.map(|p| match p {
                 Preset::Subtle => setup::Preset::Subtle,
                 Preset::Reactive => setup::Preset::Reactive,
+                Preset::Weighty => setup::Preset::Weighty,
+                Preset::Loose => setup::Preset::Loose,
                 Preset::Limp => setup::Preset::Limp,
                 Preset::Ragdoll => setup::Preset::Ragdoll,
             }),
+            looseness: self.looseness,
             root: self.root.map(|r| match r {
                 Root::Guided => setup::Root::Guided,
                 Root::Planted => setup::Root::Planted,
@@ -360,4 +371,10 @@ impl Bake {
             read: self.input.read(),
         }
     }
+}
+
+/// A number from 0 to 1.
+fn share(text: &str) -> Result<f64, String> {
+    let value: f64 = text.parse().map_err(|_| "not a number".to_string())?;
+    if (0.0..=1.0).contains(&value) { Ok(value) } else { Err("must be from 0 to 1".into()) }
 }
