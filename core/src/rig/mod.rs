@@ -12,6 +12,7 @@ mod joints;
 mod mass;
 mod names;
 mod only;
+mod order;
 mod pin;
 mod range;
 mod release;
