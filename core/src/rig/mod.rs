@@ -6,6 +6,7 @@ mod collider;
 mod compile;
 mod deform;
 mod firm;
+mod floor;
 mod form;
 mod hand;
 mod joints;
