@@ -3,7 +3,7 @@
 
 use super::mass::mass;
 use super::names::{resolve_bodies, resolve_node};
-use super::{order, ColliderNote, Frame, GroupFactors, Rig, Setting, Settings, Solid, Value, range};
+use super::{ColliderNote, Frame, GroupFactors, Rig, Setting, Settings, Solid, Value, order, range};
 use crate::curve::CurveError;
 use crate::cycle;
 use crate::guide::path::Accuracy;

@@ -21,7 +21,8 @@ pub(crate) mod through;
 mod vessel;
 mod write;
 
-pub use automatic::{Choice, automatic, choose_clip, explain, remarks};
+pub use crate::character::Wish;
+pub use automatic::{Choice, automatic, automatic_with, choose_clip, explain, remarks};
 pub use bake::{Bake, BakedDeformation, BakedKeys, BakedLayer};
 pub use contact::{Coating, Contact};
 pub use joint::{At, Direction, Give, Joint, JointFrame, JointKind, Swing};
