@@ -7,6 +7,7 @@ use crate::live::{self, Opaque};
 use crate::output::{self, Out};
 use crate::result::{Fault, sinew_result};
 use crate::{input, options, versioned};
+use sinew_core::setup::Wish;
 use sinew_plugin::gltf::ReadOptions;
 use sinew_plugin::job::{BakeRequest, Report, SetupSource, bake_file};
 use sinew_plugin::usd::Backend;
@@ -106,6 +107,10 @@ pub struct sinew_bake_request {
     pub only: *const c_char,
     /// Bytes of `only`.
     pub only_length: usize,
+    /// What each figure weighs, without what it holds, kg; 0 for what it is taken for. For a set-up made from the keys.
+    pub mass: f64,
+    /// How tall the tallest figure is, m; 0 for what it is taken for. Likewise.
+    pub height: f64,
 }
 
 versioned!(sinew_bake_request {
@@ -138,6 +143,8 @@ versioned!(sinew_bake_request {
     layer: i32,
     only: *const c_char,
     only_length: usize,
+    mass: f64,
+    height: f64,
 });
 
 /// Fills in the defaults. `struct_size` is `sizeof(sinew_bake_request)`.
@@ -234,6 +241,11 @@ unsafe fn plain(r: &sinew_bake_request) -> Result<BakeRequest, Fault> {
         in_place: has(SINEW_IN_PLACE),
         flatten: has(SINEW_FLATTEN),
         splines: has(SINEW_SPLINES),
+        wish: Wish {
+            mass: Some(r.mass).filter(|m| *m != 0.0),
+            height: Some(r.height).filter(|h| *h != 0.0),
+            unit: None,
+        },
         preset: job::preset(r.preset)?,
         root: None,
         detail: None,

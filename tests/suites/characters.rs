@@ -9,6 +9,9 @@ mod controls;
 #[path = "characters/running.rs"]
 mod running;
 
+#[path = "characters/whole.rs"]
+mod whole;
+
 #[path = "characters/thrown.rs"]
 mod thrown;
 

@@ -243,7 +243,7 @@ impl Keyed {
                 },
             );
         let bodies: Vec<MassProperties> =
-            limbs.iter().map(|l| l.form.mass_properties().with_mass(l.volume)).collect();
+            limbs.iter().map(|l| l.form.mass_properties().with_mass(l.mass)).collect();
         // Force and moment about the origin of everything beyond each joint, by limb and moment.
         let mut beyond: Vec<Vec<(DVec3, DVec3)>> =
             (0..limbs.len()).map(|i| loads(&places[i], &bodies[i], step, closed)).collect();

@@ -22,7 +22,8 @@ pub(crate) mod through;
 mod vessel;
 mod write;
 
-pub use automatic::{Choice, automatic, choose_clip, explain, remarks};
+pub use crate::character::Wish;
+pub use automatic::{Choice, automatic, automatic_with, choose_clip, explain, remarks};
 pub use bake::{Bake, BakedDeformation, BakedKeys, BakedLayer};
 pub use contact::{Coating, Contact};
 pub use joint::{At, Direction, Give, Joint, JointFrame, JointKind, Swing};
@@ -374,6 +375,10 @@ pub struct Guide {
     pub follow: Parts,
     /// Whether the keys are chased where they are in the world, or relative to the (simulated) parent.
     pub space: Space,
+    /// `parent`: the body in whose frame the keys are chased, if not the nearest simulated ancestor. For feet and hands on IK
+    /// bones, which hang beside the limb that they end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
     /// What moves the target along the keys.
     pub timing: Timing,
     /// The farthest the target may be from the object, scene units. Default: from the object's size and the

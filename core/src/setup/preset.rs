@@ -157,8 +157,11 @@ impl Setup {
     /// Gives every body this preset. What sees its keys coming does so by as much as the preset lets it.
     pub fn use_preset(&mut self, preset: Preset) {
         if preset == Preset::Ragdoll {
-            // What has no strength holds on to nothing.
-            self.bodies.iter_mut().for_each(|b| b.pins.clear());
+            // What has no strength holds on to nothing, and lies on the floor that there is.
+            for body in &mut self.bodies {
+                body.pins.clear();
+                body.contact.floor = None;
+            }
         }
         self.looseness = None;
         for actuator in self.bodies.iter_mut().map(|b| &mut b.actuator) {
@@ -174,7 +177,8 @@ impl Setup {
                 Preset::Limp => (actuator.anticipation, actuator.keep_up) = (Some(0.3.into()), None),
                 Preset::Ragdoll => (actuator.anticipation, actuator.keep_up) = (None, None),
             }
-            if preset == Preset::Ragdoll {
+            // Limits are made for a strength that gives way: of what does not, or has none, they would be all that is seen.
+            if matches!(preset, Preset::Subtle | Preset::Ragdoll) {
                 (actuator.max_force, actuator.max_torque) = (None, None);
             }
         }

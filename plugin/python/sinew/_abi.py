@@ -223,6 +223,8 @@ class bake_request(ctypes.Structure):
         ("layer", c_int32),
         ("only", c_char_p),
         ("only_length", c_size_t),
+        ("mass", c_double),
+        ("height", c_double),
     ]
 
 

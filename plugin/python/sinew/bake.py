@@ -38,6 +38,8 @@ def bake(
     *,
     setup: Optional[Path] = None,
     automatic: bool = False,
+    mass: Optional[float] = None,
+    height: Optional[float] = None,
     preset: Optional[str] = None,
     frames: Optional[tuple[float, float]] = None,
     every_frame: bool = False,
@@ -91,6 +93,8 @@ def bake(
             hold_frame=hold_frame,
         ),
     )  # fmt: skip
+    request.mass = mass or 0.0
+    request.height = height or 0.0
     paths = dict(scene=scene, output=output, setup=setup, asset_root=asset_root, plot=plot, contacts=contacts)
     for field, path in paths.items():
         set_text(request, field, None if path is None else os.fspath(path))

@@ -68,6 +68,9 @@ pub struct Report {
     pub steps_apart: Option<f64>,
     /// What is worth knowing.
     pub warnings: Vec<String>,
+    /// What might have been meant instead.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hints: Vec<String>,
     /// How long it took.
     pub timings: Timings,
 }

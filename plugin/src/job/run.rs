@@ -6,7 +6,7 @@ use sinew_core::cycle::{self, Gap};
 use sinew_core::joint::openings;
 use sinew_core::motion::{Fault, Motion, faults, halvings, report, touching};
 use sinew_core::rig::{Compiled, Rig, compile};
-use sinew_core::scene::Scene;
+use sinew_core::scene::{Clip, Scene};
 use sinew_core::setup::{Setup, SetupError, choose_clip};
 use sinew_core::simulate::{End, run};
 use std::time::Instant;
@@ -139,6 +139,7 @@ pub fn simulate(
         looped,
         steps_apart: None,
         warnings,
+        hints: hints(setup, clip, rig.range.frames_per_second),
         timings,
     };
     Ok(Outcome { source, name, compiled, motion, baked, deformations, report })
@@ -202,6 +203,18 @@ fn restless(turns: usize, gap: &Gap) -> String {
         gap.angle_deg,
         gap.distance
     )
+}
+
+/// What might have been meant instead.
+fn hints(setup: &Setup, clip: Option<&Clip>, frames_per_second: f64) -> Vec<String> {
+    let whole = !setup.bake.looped && setup.bake.frames.is_none();
+    let is_cycle = |c: &&Clip| cycle::is_cycle(&c.channels, 1.0 / frames_per_second);
+    match clip.filter(|_| whole).filter(is_cycle) {
+        Some(_) => vec![
+            "this clip is a cycle, and its bake ends elsewhere than it begins: did you mean --loop?".into(),
+        ],
+        None => Vec::new(),
+    }
 }
 
 /// Adds what fell short to the warnings; whether anything did.

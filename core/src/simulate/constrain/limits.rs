@@ -208,7 +208,7 @@ impl Constraints {
             for e in 0..2 {
                 if let Some(body) = self.system.structure.ends[j][e] {
                     let s = &state.solids[body];
-                    hold.end[e] = hold.side(e, s.position, (&self.room.axes[body], s.orientation));
+                    hold.end[e] = hold.side(true, e, s.position, (&self.room.axes[body], s.orientation));
                 }
             }
         }

@@ -114,6 +114,10 @@ impl Constraints {
             }
             let rates = rows.rates(&moving);
             self.room.wanted[j] = rates.map(|rate| -rate);
+            if joint.anchor.is_some() && rows.point {
+                let slid = self.slid(rig, j, to);
+                (0..3).for_each(|r| self.room.wanted[j][r] += slid[r]);
+            }
             if !hold.is_soft && !hold.aims {
                 continue;
             }

@@ -1,7 +1,7 @@
 //! What can be typed.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use sinew_core::setup;
+use sinew_core::setup::{self, Wish};
 use sinew_plugin::gltf::{PhysicsDialect, ReadOptions};
 use sinew_plugin::job::{AssembleRequest, BakeRequest, PhysicsRequest, SetupSource};
 use sinew_plugin::usd::Backend;
@@ -25,7 +25,7 @@ pub enum Command {
     /// Put a broken or roughly posed scene together by its joints: a clip frame by frame, or the pose.
     Assemble(Assemble),
     /// Say what is in a scene and what would be simulated.
-    Inspect(Input),
+    Inspect(Inspect),
     /// Write the set-up that would be used without a file, ready to edit; or a set-up into the scene, as physics.
     Setup(Setup),
     /// Print the version.
@@ -60,6 +60,23 @@ pub struct Input {
     pub json: bool,
 }
 
+/// What is known of figures, in place of what would be guessed. For set-ups made from the keys.
+#[derive(Args)]
+pub struct Figure {
+    /// What each figure weighs, without what it holds, kg [default: by what it is and how large].
+    #[arg(long, value_name = "KG")]
+    mass: Option<f64>,
+    /// How tall the tallest figure is, m [default: by what it is].
+    #[arg(long, value_name = "METRES")]
+    height: Option<f64>,
+}
+
+impl Figure {
+    pub fn wish(&self) -> Wish {
+        Wish { mass: self.mass, height: self.height, unit: None }
+    }
+}
+
 /// How USD is read and written.
 #[derive(Args)]
 pub struct Usd {
@@ -86,9 +103,19 @@ impl Usd {
 }
 
 #[derive(Args)]
+pub struct Inspect {
+    #[command(flatten)]
+    pub input: Input,
+    #[command(flatten)]
+    pub figure: Figure,
+}
+
+#[derive(Args)]
 pub struct Bake {
     #[command(flatten)]
     pub input: Input,
+    #[command(flatten)]
+    pub figure: Figure,
     /// Where the result goes; the ending says the format [default: NAME.sinew.EXT beside the scene, .usda for USD].
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -207,6 +234,8 @@ pub struct Setup {
     #[arg(long, value_name = "FILE", requires = "into")]
     pub setup: Option<PathBuf>,
     #[command(flatten)]
+    pub figure: Figure,
+    #[command(flatten)]
     pub usd: Usd,
     /// Print it instead of writing; with --into, print what was done.
     #[arg(long)]
@@ -266,7 +295,7 @@ impl Arguments {
         match &self.command {
             Command::Bake(a) => a.input.json,
             Command::Assemble(a) => a.input.json,
-            Command::Inspect(a) => a.json,
+            Command::Inspect(a) => a.input.json,
             Command::Setup(a) => a.json,
             Command::Version { json } => *json,
         }
@@ -294,6 +323,7 @@ impl Setup {
             scene: scene.into(),
             output: output.into(),
             setup: self.setup.clone().map_or(SetupSource::Beside, SetupSource::File),
+            wish: self.figure.wish(),
             clip: self.clip.clone(),
             dialect: match self.physics {
                 Physics::Khr => PhysicsDialect::Khronos,
@@ -336,6 +366,7 @@ impl Bake {
             in_place: self.in_place,
             flatten: self.flatten,
             splines: self.splines,
+            wish: self.figure.wish(),
             preset: self.preset.map(|p| match p {
                 Preset::Subtle => setup::Preset::Subtle,
                 Preset::Reactive => setup::Preset::Reactive,
