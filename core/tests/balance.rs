@@ -130,7 +130,7 @@ fn what_no_joint_holds_anticipates_too() {
     let [lags, knows] = [0.0, 1.0].map(|a| swung(a, true));
     println!("{lags:.3} degrees off without, {knows:.3} with all");
     assert!(lags > 3.0, "{lags} degrees: keys that need something");
-    assert!(knows < 0.2 * lags, "{knows} of {lags} degrees");
+    assert!(knows < 0.25 * lags, "{knows} of {lags} degrees");
 }
 
 /// A post on a foot that is pinned: its muscle alone lets it fall, and a helping hand keeps it up, as high as it is keyed.

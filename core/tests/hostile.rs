@@ -76,7 +76,7 @@ fn scene() -> impl Strategy<Value = Scene> {
             let local = Local::Channels(Channels { translation, rotation: DQuat::IDENTITY, scale });
             // Only earlier nodes are parents: readers refuse cycles.
             let parent = parent.filter(|p| *p < i);
-            scene.nodes.push(Node { name: format!("N{i}"), parent, local, mesh: Some(0), skin: None });
+            scene.nodes.push(Node { name: format!("N{i}"), parent, local, mesh: Some(0), ..Node::default() });
             for (property, curve) in
                 [Property::Translation, Property::Rotation, Property::Scale].into_iter().zip(curves)
             {

@@ -800,6 +800,14 @@ typedef struct sinew_bake_request {
    * Bytes of `only`.
    */
   size_t only_length;
+  /**
+   * What each figure weighs, without what it holds, kg; 0 for what it is taken for. For a set-up made from the keys.
+   */
+  double mass;
+  /**
+   * How tall the tallest figure is, m; 0 for what it is taken for. Likewise.
+   */
+  double height;
 } sinew_bake_request;
 
 /**

@@ -2,11 +2,12 @@
 
 use crate::callback::{Listener, sinew_callbacks};
 use crate::guard::guard;
-use crate::job::{self, SINEW_EVERY_FRAME, SINEW_FRAMES, SINEW_HOLD, SINEW_LOOP};
+use crate::job::{self, SINEW_EVERY_FRAME, SINEW_FRAMES, SINEW_HOLD, SINEW_LOOP, SINEW_LOOSENESS};
 use crate::live::{self, Opaque};
 use crate::output::{self, Out};
 use crate::result::{Fault, sinew_result};
 use crate::{input, options, versioned};
+use sinew_core::setup::Wish;
 use sinew_plugin::gltf::ReadOptions;
 use sinew_plugin::job::{BakeRequest, Report, SetupSource, bake_file};
 use sinew_plugin::usd::Backend;
@@ -49,7 +50,8 @@ pub struct sinew_bake_request {
     /// `sizeof(sinew_bake_request)`.
     pub struct_size: u32,
     /// `SINEW_EVERY_FRAME`, `SINEW_FRAMES`, `SINEW_REPLACE`, `SINEW_IN_PLACE`, `SINEW_AUTOMATIC`,
-    /// `SINEW_COMPARE_STEPS`, `SINEW_LOOP`, `SINEW_HOLD`, `SINEW_FLATTEN`, `SINEW_OPENUSD`, `SINEW_SPLINES`, added up.
+    /// `SINEW_COMPARE_STEPS`, `SINEW_LOOP`, `SINEW_HOLD`, `SINEW_FLATTEN`, `SINEW_OPENUSD`, `SINEW_SPLINES`,
+    /// `SINEW_LOOSENESS`, added up.
     pub flags: u32,
     /// `SINEW_PRESET_...` for every actuator.
     pub preset: i32,
@@ -106,6 +108,12 @@ pub struct sinew_bake_request {
     pub only: *const c_char,
     /// Bytes of `only`.
     pub only_length: usize,
+    /// What each figure weighs, without what it holds, kg; 0 for what it is taken for. For a set-up made from the keys.
+    pub mass: f64,
+    /// How tall the tallest figure is, m; 0 for what it is taken for. Likewise.
+    pub height: f64,
+    /// How loose everything is, from 0, the keys, to 1, a ragdoll, when `flags` has `SINEW_LOOSENESS`.
+    pub looseness: f64,
 }
 
 versioned!(sinew_bake_request {
@@ -138,6 +146,9 @@ versioned!(sinew_bake_request {
     layer: i32,
     only: *const c_char,
     only_length: usize,
+    mass: f64,
+    height: f64,
+    looseness: f64,
 });
 
 /// Fills in the defaults. `struct_size` is `sizeof(sinew_bake_request)`.
@@ -199,7 +210,8 @@ unsafe fn plain(r: &sinew_bake_request) -> Result<BakeRequest, Fault> {
         | SINEW_HOLD
         | SINEW_FLATTEN
         | SINEW_OPENUSD
-        | SINEW_SPLINES;
+        | SINEW_SPLINES
+        | SINEW_LOOSENESS;
     job::known_flags(r.flags, known)?;
     // SAFETY: the same promises.
     let (scene, output, setup, clip, name, root, plot, contacts, only) = unsafe {
@@ -234,7 +246,13 @@ unsafe fn plain(r: &sinew_bake_request) -> Result<BakeRequest, Fault> {
         in_place: has(SINEW_IN_PLACE),
         flatten: has(SINEW_FLATTEN),
         splines: has(SINEW_SPLINES),
+        wish: Wish {
+            mass: Some(r.mass).filter(|m| *m != 0.0),
+            height: Some(r.height).filter(|h| *h != 0.0),
+            unit: None,
+        },
         preset: job::preset(r.preset)?,
+        looseness: job::looseness(r.flags, r.looseness)?,
         root: None,
         detail: None,
         threads: None,

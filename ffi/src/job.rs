@@ -48,6 +48,10 @@ pub const SINEW_PRESET_REACTIVE: i32 = 2;
 pub const SINEW_PRESET_LIMP: i32 = 3;
 /// No strength at all: it falls as its joints let it.
 pub const SINEW_PRESET_RAGDOLL: i32 = 4;
+/// Follows with more weight than reactive: drags, overshoots and settles.
+pub const SINEW_PRESET_WEIGHTY: i32 = 5;
+/// Relaxed, between weighty and limp: swings freely and comes back late.
+pub const SINEW_PRESET_LOOSE: i32 = 6;
 
 /// Keys on every frame instead of few.
 pub const SINEW_EVERY_FRAME: u32 = 1;
@@ -60,6 +64,8 @@ pub const SINEW_SINGLE: u32 = 4;
 pub const SINEW_LOOP: u32 = 128;
 /// `hold_frame` counts.
 pub const SINEW_HOLD: u32 = 256;
+/// `looseness` says how loose everything is.
+pub const SINEW_LOOSENESS: u32 = 8192;
 
 /// As the set-up says.
 pub const SINEW_LAYER_NONE: i32 = 0;
@@ -76,7 +82,7 @@ pub const SINEW_LAYER_BOTH: i32 = 3;
 pub struct sinew_job_options {
     /// `sizeof(sinew_job_options)`.
     pub struct_size: u32,
-    /// `SINEW_EVERY_FRAME`, `SINEW_FRAMES`, `SINEW_SINGLE`, `SINEW_LOOP`, `SINEW_HOLD`, added up.
+    /// `SINEW_EVERY_FRAME`, `SINEW_FRAMES`, `SINEW_SINGLE`, `SINEW_LOOP`, `SINEW_HOLD`, `SINEW_LOOSENESS`, added up.
     pub flags: u32,
     /// `SINEW_PRESET_...` for every actuator.
     pub preset: i32,
@@ -108,6 +114,8 @@ pub struct sinew_job_options {
     pub only: *const c_char,
     /// Bytes of `only`.
     pub only_length: usize,
+    /// How loose everything is, from 0, the keys, to 1, a ragdoll, when `flags` has `SINEW_LOOSENESS`.
+    pub looseness: f64,
 }
 
 versioned!(sinew_job_options {
@@ -128,6 +136,7 @@ versioned!(sinew_job_options {
     layer: i32,
     only: *const c_char,
     only_length: usize,
+    looseness: f64,
 });
 
 /// Fills in the defaults. `struct_size` is `sizeof(sinew_job_options)`.
@@ -170,11 +179,13 @@ pub unsafe extern "C" fn sinew_job_run(
                 input::maybe(options.only, options.only_length, "only")?,
             )
         };
-        let known = SINEW_EVERY_FRAME | SINEW_FRAMES | SINEW_SINGLE | SINEW_LOOP | SINEW_HOLD;
+        let known =
+            SINEW_EVERY_FRAME | SINEW_FRAMES | SINEW_SINGLE | SINEW_LOOP | SINEW_HOLD | SINEW_LOOSENESS;
         known_flags(options.flags, known)?;
         let request = BakeRequest {
             name: name.map(str::to_owned),
             preset: preset(options.preset)?,
+            looseness: looseness(options.flags, options.looseness)?,
             frames: frames(options.flags, options.first_frame, options.last_frame)?,
             every_frame: options.flags & SINEW_EVERY_FRAME != 0,
             tolerance: tolerance(options.tolerance, "tolerance")?,
@@ -439,6 +450,18 @@ pub(crate) fn json(report: &Report) -> Result<String, Fault> {
         .map_err(|e| Fault::new(SINEW_INVALID_ARGUMENT, format!("the report cannot be written: {e}")))
 }
 
+/// A point of the slider, where the flags say that there is one.
+pub(crate) fn looseness(flags: u32, looseness: f64) -> Result<Option<f64>, Fault> {
+    if flags & SINEW_LOOSENESS == 0 {
+        return Ok(None);
+    }
+    if (0.0..=1.0).contains(&looseness) {
+        return Ok(Some(looseness));
+    }
+    let text = format!("looseness is {looseness}; give a number from 0, the keys, to 1, a ragdoll");
+    Err(Fault::new(SINEW_OUT_OF_RANGE, text))
+}
+
 pub(crate) fn preset(preset: i32) -> Result<Option<Preset>, Fault> {
     match preset {
         SINEW_PRESET_NONE => Ok(None),
@@ -446,6 +469,8 @@ pub(crate) fn preset(preset: i32) -> Result<Option<Preset>, Fault> {
         SINEW_PRESET_REACTIVE => Ok(Some(Preset::Reactive)),
         SINEW_PRESET_LIMP => Ok(Some(Preset::Limp)),
         SINEW_PRESET_RAGDOLL => Ok(Some(Preset::Ragdoll)),
+        SINEW_PRESET_WEIGHTY => Ok(Some(Preset::Weighty)),
+        SINEW_PRESET_LOOSE => Ok(Some(Preset::Loose)),
         other => {
             let text = format!("preset is {other}, which this library does not know; see SINEW_PRESET_...");
             Err(Fault::new(SINEW_OUT_OF_RANGE, text))

@@ -12,8 +12,8 @@ use crate::result::{
 };
 use crate::setup::sinew_setup;
 use crate::{input, options, versioned};
-use sinew_core::setup::{self, Setup};
-use sinew_plugin::document::{Document, in_known_units};
+use sinew_core::setup::{self, Setup, Wish};
+use sinew_plugin::document::Document;
 use sinew_plugin::gltf::{PhysicsDialect, ReadOptions};
 use sinew_plugin::job::{ClipNames, save_physics};
 use sinew_plugin::usd::{self, Destination};
@@ -90,10 +90,8 @@ impl Scene {
                 None => (document.automatic(clip)?, Vec::new()),
             });
         }
-        let mut setup = setup::automatic(self.data(), clip)?;
-        if let Some(metres) = self.metres_per_unit {
-            in_known_units(&mut setup, metres);
-        }
+        let wish = Wish { unit: self.metres_per_unit, ..Wish::default() };
+        let mut setup = setup::automatic_with(self.data(), clip, &wish)?;
         if self.frame_rate_is_known {
             setup.world.frames_per_second = Some(self.data().frames_per_second);
         }

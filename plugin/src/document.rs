@@ -7,7 +7,7 @@ use glam::{DQuat, DVec3};
 use serde_json::Value;
 use sinew_core::bake::Deformation;
 use sinew_core::scene::Scene;
-use sinew_core::setup::{self, Setup, SetupError};
+use sinew_core::setup::{self, Setup, SetupError, Wish};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -78,10 +78,20 @@ impl Document {
 
     /// A set-up from the keys and nothing else.
     pub fn automatic(&self, clip: Option<&str>) -> Result<Setup, SetupError> {
+        self.automatic_with(clip, &Wish::default())
+    }
+
+    /// The same, with what is known of its figures beforehand.
+    pub fn automatic_with(&self, clip: Option<&str>, wish: &Wish) -> Result<Setup, SetupError> {
         match self {
-            Document::Gltf(d) => setup::automatic(d.scene(), clip),
-            Document::Usd(d) => d.automatic(clip),
+            Document::Gltf(d) => setup::automatic_with(d.scene(), clip, wish),
+            Document::Usd(d) => d.automatic_with(clip, wish),
         }
+    }
+
+    /// How long a unit is, m, where the format says so.
+    pub fn unit(&self) -> Option<f64> {
+        matches!(self, Document::Usd(_)).then_some(1.0)
     }
 
     /// A set-up that was written for this scene: paths of prims become what the scene calls them, and range and frame
@@ -213,7 +223,7 @@ pub(crate) fn renamed(setup: Setup, new: &dyn Fn(&str) -> Option<String>) -> Res
 }
 
 /// Fields of set-ups that name nodes.
-const NAMES: [&str; 7] = ["node", "between", "at", "ignores", "for", "mesh", "only"];
+const NAMES: [&str; 8] = ["node", "between", "at", "ignores", "for", "mesh", "only", "parent"];
 
 fn walk(value: &mut Value, is_name: bool, new: &dyn Fn(&str) -> Option<String>) {
     match value {
@@ -228,16 +238,6 @@ fn walk(value: &mut Value, is_name: bool, new: &dyn Fn(&str) -> Option<String>) 
         }
         _ => {}
     }
-}
-
-/// Puts a set-up that guessed its units into known ones: what is as large weighs more, or less.
-pub fn in_known_units(setup: &mut Setup, metres_per_unit: f64) {
-    let factor = metres_per_unit / setup.world.metres_per_unit;
-    for body in &mut setup.bodies {
-        body.mass = body.mass.map(|m| m * factor.powi(3));
-        body.inertia = body.inertia.map(|i| i.map(|m| m * factor.powi(5)));
-    }
-    setup.world.metres_per_unit = metres_per_unit;
 }
 
 #[cfg(test)]

@@ -15,6 +15,9 @@ mod known;
 #[path = "characters/running.rs"]
 mod running;
 
+#[path = "characters/whole.rs"]
+mod whole;
+
 #[path = "characters/thrown.rs"]
 mod thrown;
 

@@ -1,6 +1,5 @@
 //! What Sinew is built from: every package has a licence that a studio can ship, and a Rust version that is declared is enough.
 #![forbid(unsafe_code)]
-
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
 use serde_json::Value;

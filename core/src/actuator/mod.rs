@@ -42,6 +42,8 @@ pub struct Memory {
     pub step_before: f64,
     /// Whether the last action was truncated.
     pub saturated: bool,
+    /// By how much less than its whole law it pulled for that, where joints had their say.
+    pub eased: f64,
     /// Strongest action since the frame began, for those who look once a frame.
     pub strongest: DVec3,
     /// Whether any action since the frame began was truncated.
@@ -70,6 +72,12 @@ impl Memory {
         self.correction + self.ahead
     }
 
+    /// The same of an actuator that pulls by this share of its law; what is anticipated is beyond its limit.
+    #[inline]
+    fn held_by(&self, share: f64) -> DVec3 {
+        self.correction * share + self.ahead
+    }
+
     /// Cuts the action to `most` beyond what is anticipated; whether it was more.
     #[inline]
     fn limit(&mut self, most: f64) -> bool {
@@ -80,6 +88,16 @@ impl Memory {
             self.action = self.ahead + beyond * (most / strength);
         }
         cut
+    }
+
+    /// The share of its law with which the action of the last step, pulled by `share` of it, would be within its limit;
+    /// `None` if it was, or was at it.
+    pub fn saturates(&self, share: f64, most: f64) -> Option<f64> {
+        let strength = (self.action - self.ahead).length();
+        let [below, above] = SATURATED_WITHIN;
+        let right = strength <= most * (1.0 + above) && (share == 1.0 || strength >= most * (1.0 - below));
+        let next = (share * most / strength).min(1.0);
+        (!right && next != share && next.is_finite()).then_some(next)
     }
 
     /// Looks at what the last step did to the momentum and takes `share` of it into the correction; then the next
@@ -220,6 +238,35 @@ impl Cached {
     }
 }
 
+/// How an actuator is kept to its limit in a step.
+///
+/// A body by itself has its action cut at once, and pulls with constant force for that step. With joints one knows only
+/// afterwards what was asked of the actuator, and constant force would fling a light root that leads heavy limbs past its
+/// target within a step. So it is taken again with its whole law, spring, damping and correction, scaled down (the
+/// secant of the cut law): the mean action is the limit, and still falls to nothing at the target.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Saturation {
+    /// Nothing else moves its body.
+    #[default]
+    Alone,
+    /// Joints have their say: it pulls by this share of its law, 0 to 1.
+    Joined(f64),
+}
+
+impl Saturation {
+    /// The share of its law by which an actuator pulls.
+    #[inline]
+    fn share(self) -> f64 {
+        match self {
+            Saturation::Alone => 1.0,
+            Saturation::Joined(share) => share,
+        }
+    }
+}
+
+/// A saturated action is right within this share of its limit, below and above.
+const SATURATED_WITHIN: [f64; 2] = [0.03, 0.01];
+
 /// Moves a mass for `h` seconds: returns the displacement and the new velocity, and stores the action.
 ///
 /// `other` is the acceleration of everything else, `drag` (1/s) the rate at which velocity is lost against air that
@@ -231,6 +278,7 @@ pub fn move_mass(
     drive: &Drive,
     memory: &mut Memory,
     cached: &mut Cached,
+    saturation: Saturation,
     mass: f64,
     velocity: DVec3,
     (other, drag, wind): (DVec3, f64, DVec3),
@@ -242,16 +290,20 @@ pub fn move_mass(
         let r = cached.get(0.0, drag, h);
         return (velocity * r.b + air * r.g, velocity * r.b_rate + air * r.b);
     };
-    let (k, c) = (drive.stiffness, drive.damping);
+    let share = saturation.share();
+    let (k, c) = (drive.stiffness * share, drive.damping * share);
     let r = cached.get(k, c + drag, h);
-    let b0 = p.error * k + p.matched_velocity * c + air + memory.held() * (1.0 / mass);
+    let b0 = p.error * k + p.matched_velocity * c + air + memory.held_by(share) * (1.0 / mass);
     let b1 = p.target_velocity * k;
     let moved = velocity * r.b + b0 * r.g + b1 * r.h;
     let after = velocity * r.b_rate + b0 * r.b + b1 * r.g;
     let per_h = 1.0 / h;
     let external = other + (wind - moved * per_h) * drag;
     memory.action = ((after - velocity) * per_h - external) * mass;
-    memory.saturated = memory.limit(drive.max_force);
+    memory.saturated = match saturation {
+        Saturation::Alone => memory.limit(drive.max_force),
+        Saturation::Joined(_) => false,
+    };
     if !memory.saturated {
         return (moved, after);
     }
@@ -270,6 +322,7 @@ pub fn turn_body(
     drive: &Drive,
     memory: &mut Memory,
     cached: &mut Cached,
+    saturation: Saturation,
     (inertia, per_inertia): (DVec3, DVec3),
     (orientation, momentum): (DQuat, DVec3),
     spin_drag: f64,
@@ -281,10 +334,11 @@ pub fn turn_body(
     };
     let axes = Axes::new(orientation, inertia);
     let w = axes.scale(momentum, per_inertia);
-    let (k, c) = (drive.stiffness, drive.damping);
+    let share = saturation.share();
+    let (k, c) = (drive.stiffness * share, drive.damping * share);
     let r = cached.get(k, c + spin_drag, h);
     let mut b0 = p.error * k + p.matched_velocity * c;
-    let held = memory.held();
+    let held = memory.held_by(share);
     if held != DVec3::ZERO {
         b0 += axes.scale(held, per_inertia);
     }
@@ -298,7 +352,10 @@ pub fn turn_body(
     if spin_drag > 0.0 {
         memory.action += axes.scale(turned * per_h, inertia) * spin_drag;
     }
-    memory.saturated = memory.limit(drive.max_torque);
+    memory.saturated = match saturation {
+        Saturation::Alone => memory.limit(drive.max_torque),
+        Saturation::Joined(_) => false,
+    };
     if !memory.saturated {
         return (q_after, after);
     }

@@ -114,6 +114,8 @@ pub struct Assembly {
     /// What each joint is held to, and whether it holds at all.
     aims: Vec<Aim>,
     held: Vec<bool>,
+    /// First frames: as they were, or where keys have moved them.
+    firsts: Vec<Placement>,
     /// Second frames: as they were, or as grabbed.
     seconds: Vec<Placement>,
     mobility: Vec<Mobility>,
@@ -149,6 +151,7 @@ impl Assembly {
             structure,
             aims: vec![Aim::default(); joints.len()],
             held: joints.iter().map(holds_firmly).collect(),
+            firsts: joints.iter().map(|j| j.frames[0]).collect(),
             seconds: joints.iter().map(|j| j.frames[1]).collect(),
             mobility: vec![Mobility::NONE; bodies],
             rows: vec![Rows::default(); joints.len()],
@@ -168,6 +171,11 @@ impl Assembly {
     pub fn hold(&mut self, joints: &[Joint], j: usize, aim: Aim, holds: bool) {
         self.aims[j] = aim;
         self.held[j] = holds && holds_firmly(&joints[j]);
+    }
+
+    /// Says where a joint's first frame is, in its end.
+    pub fn anchor(&mut self, j: usize, first: Placement) {
+        self.firsts[j] = first;
     }
 
     /// Says where a joint's second frame is, in its end.
@@ -191,7 +199,7 @@ impl Assembly {
                 continue;
             }
             let ends = joint.ends.map(&place);
-            let sides = (Side::new(&ends[0], &joint.frames[0]), Side::new(&ends[1], &self.seconds[j]));
+            let sides = (Side::new(&ends[0], &self.firsts[j]), Side::new(&ends[1], &self.seconds[j]));
             let rows = Rows::between(joint, &sides.0, &sides.1, &self.aims[j], Measure::Angles);
             if joint.kind.one_sided() && rows.error[0] <= 0.0 {
                 continue; // within its range

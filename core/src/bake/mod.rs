@@ -115,7 +115,9 @@ pub fn bake(
         let solid = &rig.solids[w.solid];
         let fit = result.map_err(|error| BakeError::Curve { node: solid.label.clone(), error })?;
         if let Some(seam) = &mut baked.seam {
-            let travels = rig.carrier(w.solid).is_none() && travel[w.solid] != DVec3::ZERO;
+            // What hangs on a body beside it is keyed in the world as that is.
+            let mut above = std::iter::successors(scene.nodes[w.node].parent, |&p| scene.nodes[p].parent);
+            let travels = above.all(|p| solid_of_node[p].is_none()) && travel[w.solid] != DVec3::ZERO;
             seam::widen(seam, w, &fit.0, times, travels, &solid.name);
         }
         baked.add(w, solid, fit, frames);

@@ -5,21 +5,14 @@
 //! a dog at ease. Which way a knee bends the clip must show: straight legs have no front.
 
 use super::Character;
+use super::kind::Kind;
 use super::name::{Name, Part, Segment};
 use super::range::{Room, split};
-use super::survey::Survey;
 use crate::scene::Scene;
 use glam::{DMat3, DQuat, DVec3};
 
-/// What a figure is, as far as the names of its bones tell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    Human,
-    FourLegged,
-}
-
 /// The kind of each figure, where all of its arms and legs have names that tell upper from lower.
-pub(super) fn kinds(scene: &Scene, survey: &Survey, figure: &Character) -> Vec<Option<Kind>> {
+pub(super) fn kinds(scene: &Scene, figure: &Character) -> Vec<Option<Kind>> {
     let kind = |number: usize| {
         let own = || figure.limbs.iter().filter(move |l| l.figure == number);
         let named = |segment: Segment| {
@@ -30,12 +23,9 @@ pub(super) fn kinds(scene: &Scene, survey: &Survey, figure: &Character) -> Vec<O
         if !(head && all.into_iter().all(named)) {
             return None;
         }
-        // What stands on its hands goes on four legs.
-        let hand = |name: &Name| name.segment() == Some(Segment::ForeArm) || name.is_hand();
-        let stands = own().any(|l| l.form.hull.is_some() && hand(&Name::new(&scene.nodes[l.node].name)));
-        Some(if stands { Kind::FourLegged } else { Kind::Human })
+        Some(figure.kinds[number])
     };
-    (0..survey.figures).map(kind).collect()
+    (0..figure.kinds.len()).map(kind).collect()
 }
 
 /// Least swing and twist of a limb that turns every way, degrees, about the middle of what the clip uses.

@@ -1,6 +1,7 @@
 //! Limbs in chains, so that one slider drives one arm: named after what they are, and soft where they only follow.
 
-use super::name::{Name, Part, Side};
+use super::kind::Kind;
+use super::name::{End, Name, Part, Side};
 use super::survey::Survey;
 use super::{Character, form};
 use crate::scene::Scene;
@@ -39,7 +40,7 @@ pub(super) fn find(scene: &Scene, survey: &Survey, figure: &mut Character) {
     let mut called: Vec<(String, bool)> = Vec::new();
     for (i, bone) in names.iter().enumerate() {
         let above = figure.limbs[i].parent.map(|p| (p, called[p].clone()));
-        let own = title(bone);
+        let own = title(bone, figure.kinds[figure.limbs[i].figure]);
         let (name, loose) = match (own, above) {
             (Some((_, true)), Some((_, (name, true)))) => (name, true),
             (Some((name, loose)), _) => (name, loose),
@@ -83,8 +84,8 @@ pub(super) fn find(scene: &Scene, survey: &Survey, figure: &mut Character) {
     find_near(survey, figure);
 }
 
-/// The chain that a bone is of by its name, and whether that is a loose one.
-fn title(name: &Name) -> Option<(String, bool)> {
+/// The chain that a bone is of by its name in a figure of that kind, and whether that is a loose one.
+fn title(name: &Name, kind: Kind) -> Option<(String, bool)> {
     let side = match name.side() {
         Some(Side::Left) => "left ",
         Some(Side::Right) => "right ",
@@ -93,10 +94,14 @@ fn title(name: &Name) -> Option<(String, bool)> {
     let (what, loose) = match name.part()? {
         Part::Spine => return Some(("spine".into(), false)),
         Part::Head => return Some(("head".into(), false)),
+        Part::Arm | Part::Leg if kind != Kind::Human && name.end() == Some(End::Front) => {
+            ("front leg", false)
+        }
+        Part::Arm | Part::Leg if kind != Kind::Human && name.end() == Some(End::Hind) => ("hind leg", false),
         Part::Arm => ("arm", false),
         Part::Leg => ("leg", false),
         Part::Loose => ("tail", true),
-        Part::End | Part::Digit | Part::Twist | Part::Helper => return None,
+        Part::End | Part::Digit | Part::Twist | Part::Helper | Part::Prop => return None,
     };
     if loose {
         return Some((name.without_side().first().map_or(what.into(), |_| loose_name(name, side)), true));

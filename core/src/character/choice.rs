@@ -8,15 +8,12 @@ use std::collections::{HashMap, HashSet};
 
 /// What becomes of a bone, and why.
 pub(super) enum Choice {
-    Body { slides: bool, because: String },
+    Body(String),
     Carried(String),
 }
 
 /// A bone that moves less than this part of the whole surface is too small to matter.
 const TINY: f64 = 0.002;
-
-/// A bone whose origin wanders on its parent by more than this part of the figure's size is held by no joint.
-const SLIDES: f64 = 0.01;
 
 /// Less than this is no motion: rad, and a part of the figure's size.
 const STILL: f64 = 1e-4;
@@ -27,7 +24,9 @@ pub(super) fn choose(scene: &Scene, survey: &Survey, flesh: &Flesh) -> HashMap<u
     // Children first: a bone without flesh of its own matters to those that hang on it.
     let mut bears: HashSet<usize> = HashSet::new();
     for &bone in survey.bones.iter().rev() {
-        let fate = fate(scene, survey, flesh, bone, bears.contains(&bone));
+        let bodies = wanted.iter().filter(|(_, fate)| fate.is_ok()).map(|(b, _)| *b);
+        let joins = bears.contains(&bone) && joins(scene, survey, bone, &bodies.collect());
+        let fate = fate(scene, survey, flesh, bone, (bears.contains(&bone), joins));
         if fate.is_ok() {
             bears.extend(survey.above(scene, bone));
         }
@@ -42,28 +41,31 @@ pub(super) fn choose(scene: &Scene, survey: &Survey, flesh: &Flesh) -> HashMap<u
                 Some(p) => format!("{why}: stays as keyed on {}", scene.label(p)),
                 None => format!("{why}: stays as keyed"),
             }),
-            Ok(what) => {
-                let slides = above.is_some_and(|p| {
-                    let from = survey.first(p).to(&survey.first(bone)).position;
-                    survey.seen(p, bone).any(|s| (s.position - from).length() > SLIDES * survey.size)
-                });
-                let how = match above {
-                    None => "leads the rest: chases its keys in the world".into(),
-                    Some(p) if slides => {
-                        format!("is keyed to move along {}, so no joint holds it", scene.label(p))
-                    }
-                    Some(p) => format!("on a joint with {}", scene.label(p)),
-                };
-                Choice::Body { slides, because: format!("{what}, {how}") }
-            }
+            Ok(what) => Choice::Body(what.clone()),
         };
         choices.insert(bone, choice);
     }
     choices
 }
 
-/// What a bone is a body for, or why it is none.
-fn fate(scene: &Scene, survey: &Survey, flesh: &Flesh, bone: usize, bears: bool) -> Result<String, String> {
+/// Two bones that wander on another by less than this part of the figure's size are held together by it.
+const STAYS: f64 = 0.01;
+
+/// Whether several of `bodies` hang on a bone and nothing between, each at one point: without it they would be several figures.
+fn joins(scene: &Scene, survey: &Survey, bone: usize, bodies: &HashSet<usize>) -> bool {
+    let next = |b: &usize| survey.above(scene, *b).find(|p| *p == bone || bodies.contains(p)) == Some(bone);
+    let stays = |b: &usize| survey.wanders(bone, *b).1 < STAYS * survey.size;
+    bodies.iter().filter(|b| next(b) && stays(b)).count() > 1
+}
+
+/// What a bone is a body for, or why it is none; whether it `bears` others, and `joins` several of them.
+fn fate(
+    scene: &Scene,
+    survey: &Survey,
+    flesh: &Flesh,
+    bone: usize,
+    (bears, joins): (bool, bool),
+) -> Result<String, String> {
     if matches!(scene.nodes[bone].local, Local::Matrix(_)) {
         return Err("its matrix is sheared".into());
     }
@@ -75,7 +77,10 @@ fn fate(scene: &Scene, survey: &Survey, flesh: &Flesh, bone: usize, bears: bool)
     let has_flesh = share > TINY && flesh.points(bone).len() >= 4;
     let percent = 100.0 * share;
     match part {
-        Some(Part::Helper) if !bears => return Err("a target, control or prop by its name".into()),
+        Some(Part::Helper) if !bears && !has_flesh => {
+            return Err("a target or control by its name".into());
+        }
+        Some(Part::Prop) if !bears => return Err("a prop by its name".into()),
         Some(Part::Digit) if !bears => return Err("a finger or toe by its name".into()),
         Some(Part::Twist) if !bears => return Err("only shares a twist by its name".into()),
         _ => {}
@@ -88,14 +93,15 @@ fn fate(scene: &Scene, survey: &Survey, flesh: &Flesh, bone: usize, bears: bool)
     }
     let nearest = survey.above(scene, bone).next();
     let moves = nearest.is_some_and(|p| {
-        let from = survey.first(p).to(&survey.first(bone));
-        survey.seen(p, bone).any(|s| {
+        let from = survey.at_rest(p).to(&survey.at_rest(bone));
+        survey.ever_seen(p, bone).any(|s| {
             crate::rotation::distance(s.rotation, from.rotation) > STILL
                 || (s.position - from.position).length() > STILL * survey.size
         })
     });
     let carried = nearest.is_some_and(|p| survey.above(scene, p).next().is_some() || flesh.share(p) > TINY);
-    match (bears && moves && carried, flesh.points(bone).is_empty()) {
+    let turns = moves && (carried || joins) || joins && nearest.is_none();
+    match (bears && turns, flesh.points(bone).is_empty()) {
         (true, _) => Ok("moves no skin itself, but turns bones that do".into()),
         (false, true) => Err("moves no skin".into()),
         (false, false) => Err(format!("moves only {percent:.2} % of the skin")),

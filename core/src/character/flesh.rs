@@ -30,7 +30,7 @@ impl Flesh {
     /// Gives one bone's vertices to another, which carries it.
     pub(super) fn merge(&mut self, bone: usize, into: usize, survey: &Survey) {
         let Some(points) = self.points.remove(&bone) else { return };
-        let seen = survey.first(into).to(&survey.first(bone));
+        let seen = survey.at_rest(into).to(&survey.at_rest(bone));
         self.points.entry(into).or_default().extend(points.into_iter().map(|p| super::placed(&seen, p)));
         let share = self.share.remove(&bone).unwrap_or(0.0);
         *self.share.entry(into).or_default() += share;
@@ -125,7 +125,7 @@ fn pulls(scene: &Scene, survey: &Survey, node: usize) -> Vec<Vec<Pull>> {
     let mut pulls: Vec<Vec<Pull>> = placed.iter().map(|_| Vec::new()).collect();
     let Some((mesh, skin)) = scene.skinned_mesh(node) else {
         if let Some(bone) = survey.carrier(scene, node) {
-            let at = survey.first(bone);
+            let at = survey.at_rest(bone);
             for (own, p) in pulls.iter_mut().zip(placed) {
                 own.push(Pull { bone, share: 1.0, local: at.rotation.conjugate() * (*p - at.position) });
             }
@@ -151,14 +151,14 @@ fn guess(scene: &Scene, survey: &Survey) -> Flesh {
     let mut flesh = Flesh { guessed: true, ..Flesh::default() };
     let mut length: HashMap<usize, f64> = HashMap::new();
     for &bone in &survey.bones {
-        let at = survey.first(bone);
+        let at = survey.at_rest(bone);
         let children = survey.bones.iter().filter(|&&b| scene.nodes[b].parent == Some(bone));
-        let mut tips: Vec<DVec3> = children.map(|&c| at.to(&survey.first(c)).position).collect();
+        let mut tips: Vec<DVec3> = children.map(|&c| at.to(&survey.at_rest(c)).position).collect();
         tips.retain(|t| t.length() > 1e-6 * survey.size);
         if tips.is_empty()
             && let Some(parent) = scene.nodes[bone].parent.filter(|p| survey.is_bone(*p))
         {
-            let along = at.rotation.conjugate() * (at.position - survey.first(parent).position);
+            let along = at.rotation.conjugate() * (at.position - survey.at_rest(parent).position);
             tips.push(along.normalize_or(DVec3::Y) * length.get(&parent).copied().unwrap_or(along.length()));
         }
         let longest = tips.iter().fold(0.0, |m: f64, t| m.max(t.length()));

@@ -121,7 +121,7 @@ pub(super) fn fit_all(scene: &Scene, survey: &Survey, flesh: &Flesh, limbs: &mut
         let node = limbs[limb].node;
         let children = limbs.iter().filter(|l| l.parent == Some(limb));
         let tips: Vec<DVec3> =
-            children.map(|c| survey.first(node).to(&survey.first(c.node)).position).collect();
+            children.map(|c| survey.at_rest(node).to(&survey.at_rest(c.node)).position).collect();
         let blocky = matches!(Name::new(&scene.nodes[node].name).part(), Some(Part::End | Part::Head))
             || tips.is_empty();
         limbs[limb].form = fit(flesh.points(node), &tips, blocky, survey.size);
@@ -132,28 +132,35 @@ pub(super) fn fit_all(scene: &Scene, survey: &Survey, flesh: &Flesh, limbs: &mut
     }
 }
 
-/// Limbs that come this near to the lowest vertex of the clip, as a part of the figure's size, touch with their hulls: a
-/// capsule around a foot would stand below its sole.
+/// Limbs that come this near to the lowest vertex, as a part of the figure's size, at this share of all moments touch with their
+/// hulls: a capsule around a foot would stand below its sole.
 const LOW: f64 = 0.06;
+const OFTEN: f64 = 0.2;
 
 fn stand_on_vertices(survey: &Survey, flesh: &Flesh, limbs: &mut [Limb]) {
-    let lowest = |node: usize| {
-        let points = flesh.points(node);
-        let low = survey.places(node).iter().map(|at| {
-            let down = at.rotation.conjugate() * DVec3::NEG_Y;
-            let reach = points.iter().map(|p| p.dot(down)).fold(f64::NEG_INFINITY, f64::max);
-            at.position.y - reach
-        });
-        low.fold(f64::INFINITY, f64::min)
-    };
-    let lows: Vec<f64> = limbs.iter().map(|l| lowest(l.node)).collect();
-    let floor = lows.iter().copied().fold(f64::INFINITY, f64::min);
-    for (limb, low) in limbs.iter_mut().zip(lows) {
-        if low < floor + LOW * survey.size {
-            let hull = shape::hull(flesh.points(limb.node));
+    let hulls: Vec<Option<Hull>> = limbs.iter().map(|l| shape::hull(flesh.points(l.node))).collect();
+    let lows: Vec<Vec<f64>> =
+        limbs.iter().zip(&hulls).map(|(l, h)| lows(survey, l.node, h.as_ref())).collect();
+    let moments = lows[0].len();
+    let lowest: Vec<f64> =
+        (0..moments).map(|t| lows.iter().map(|l| l[t]).fold(f64::INFINITY, f64::min)).collect();
+    for ((limb, low), hull) in limbs.iter_mut().zip(&lows).zip(hulls) {
+        let near = low.iter().zip(&lowest).filter(|(low, all)| **low < **all + LOW * survey.size).count();
+        if near as f64 >= OFTEN * moments as f64 {
             limb.form.hull = hull.filter(|h| h.thinnest() > THINNEST * survey.size);
         }
     }
+}
+
+/// How low a bone's flesh comes at every moment of all clips.
+fn lows(survey: &Survey, node: usize, hull: Option<&Hull>) -> Vec<f64> {
+    let low = |at: &Placement| {
+        let down = at.rotation.conjugate() * DVec3::NEG_Y;
+        let reach =
+            hull.iter().flat_map(|h| &h.points).map(|p| p.dot(down)).fold(f64::NEG_INFINITY, f64::max);
+        at.position.y - reach
+    };
+    survey.ever(node).iter().map(low).collect()
 }
 
 fn fit(points: &[DVec3], tips: &[DVec3], blocky: bool, size: f64) -> Form {

@@ -1,9 +1,11 @@
 //! A skeleton made into bodies: which bones matter, what shape and mass each has, how far it turns, which chain it is of.
 //!
-//! In the order that it is found out: `flesh` gathers the vertices that each bone moves, `survey` samples the clip,
-//! `choice` says which bones become bodies, `figure` which are of one figure, `form` fits a shape to each, `chain` names limbs, `range` learns limits, `anatomy` knows those of humans and dogs,
-//! `ground` finds where the feet stand, `still` when. `name` knows what people call bones. Everything is in scene units, in the
-//! rigid frame of the bone ([`crate::scene::Pose::placement`]), at the first frame where a moment matters.
+//! In the order that it is found out: `survey` samples the clips, `slot` finds what is kept in the place of something else,
+//! `flesh` gathers the vertices that each bone moves, `choice` says which bones become bodies, `figure` which are of one figure,
+//! `hang` on what each hangs, `form` fits a shape to each, `kind` says what the figure is, `weight` what its parts weigh, `chain`
+//! names limbs, `range` learns limits, `anatomy` knows those of humans and dogs, `ground` finds where the feet stand, `still` when.
+//! `name` knows what people call bones. Everything is in scene units, in the rigid frame of the bone
+//! ([`crate::scene::Pose::placement`]), at rest where a moment matters.
 //!
 //! Nothing here fails: a bone about which nothing can be said stays keyed, and says why.
 
@@ -14,20 +16,28 @@ mod figure;
 mod flesh;
 mod form;
 mod ground;
+mod hang;
+mod kind;
 mod name;
 mod range;
+mod slot;
 mod still;
 mod survey;
+mod tone;
+mod weight;
 
 pub use chain::Chain;
 pub(crate) use flesh::vertices;
 pub use form::Form;
+pub use kind::Kind;
 pub use range::Room;
+pub use tone::Tone;
 
 use crate::scene::{Clip, Placement, Scene};
 use crate::shape::MassProperties;
 use choice::Choice;
 use glam::DVec3;
+use hang::Link;
 use std::collections::HashMap;
 use survey::Survey;
 
@@ -42,8 +52,14 @@ pub struct Character {
     pub chains: Vec<Chain>,
     /// What figures are called where there are several; else empty.
     pub names: Vec<String>,
-    /// Largest extent of a figure at the first frame, scene units.
+    /// What each figure is.
+    pub kinds: Vec<Kind>,
+    /// Largest extent of a figure at rest, scene units.
     pub size: f64,
+    /// How tall the tallest figure is at rest, scene units.
+    pub height: f64,
+    /// How long a unit is, m.
+    pub metres_per_unit: f64,
     /// Height at which it stands, if it stands on something.
     pub floor: Option<f64>,
 }
@@ -55,17 +71,19 @@ pub struct Limb {
     pub node: usize,
     /// The limb it hangs on, by its index.
     pub parent: Option<usize>,
-    /// Whether it stays at one point of its parent, so that a joint can hold it there.
-    pub jointed: bool,
+    /// Whether that is not the nearest limb above it: a foot on an IK bone.
+    pub beside: bool,
+    /// Whether keys move it along its parent, so that its joint moves with them.
+    pub slides: bool,
     /// Its shape, in its own frame.
     pub form: Form,
-    /// Its part of the figure's volume, cubic scene units.
-    pub volume: f64,
+    /// What it weighs, kg.
+    pub mass: f64,
     /// Index into [`Character::chains`].
     pub chain: usize,
     /// Index into [`Character::names`], where there are any.
     pub figure: usize,
-    /// How far it turns against its parent. `None` where there is no joint.
+    /// How far it turns against its parent. `None` where there is no joint, or nothing to hold.
     pub room: Option<Room>,
     /// Whether the clip drags it over the floor, as a walk on the spot does: then friction would hold it back.
     pub drags: bool,
@@ -73,16 +91,20 @@ pub struct Limb {
     pub still: Vec<[f64; 2]>,
     /// How hard the clip turns it against its parent, or has it bear the turns of what hangs on it, rad/s^2.
     pub fastest: f64,
-    /// How hard the clip moves it, and what hangs on it, in the world where no joint holds it, scene units per s^2.
+    /// How hard the clip moves it, and what hangs on it, in the world, of what leads, scene units per s^2.
     pub thrown: f64,
     /// Its moment of inertia about every axis, per mass, square scene units, where others hang on it: the shape's largest. An
-    /// upper arm is easily turned about itself, but not with a bent forearm on it, and muscles are as strong as the inertia. Of
-    /// what no joint holds on its parent, that of all that hangs on it, if that is more.
+    /// upper arm is easily turned about itself, but not with a bent forearm on it, and muscles are as strong as the inertia. At
+    /// least a part of that of all that hangs on it; of what leads, as much per mass as the whole has.
     pub moment: Option<f64>,
     /// How many times its shape's largest that is.
     pub widened: f64,
     /// How many times its own inertia hangs on its joint.
     pub carries: f64,
+    /// How its drive follows its keys; `None` for what only hangs and follows.
+    pub tone: Option<Tone>,
+    /// Height of the floor for it, if that is lower than the figure's, since the clip takes it there.
+    pub floor: Option<f64>,
     /// In words, why it is a body.
     pub because: String,
 }
@@ -96,113 +118,149 @@ pub struct Carried {
     pub because: String,
 }
 
+/// What is known of figures beforehand, in place of what would be guessed.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Wish {
+    /// What each figure weighs, without what it holds, kg.
+    pub mass: Option<f64>,
+    /// How tall the tallest figure is, m.
+    pub height: Option<f64>,
+    /// How long a unit is, m, where the scene says so; `height` wins over it.
+    pub unit: Option<f64>,
+}
+
 /// Looks at every skeleton of a scene under a clip. `None` when there is none, or when the clip moves no bone.
-pub fn character(scene: &Scene, clip: &Clip) -> Option<Character> {
+pub fn character(scene: &Scene, clip: &Clip, wish: &Wish) -> Option<Character> {
     let survey = Survey::new(scene, clip)?;
     let mut flesh = flesh::gather(scene, &survey);
     let choices = choice::choose(scene, &survey, &flesh);
     let mut found = Character { size: survey.size, ..Character::default() };
-    let mut limb_of: HashMap<usize, usize> = HashMap::new();
-    for &bone in &survey.bones {
-        let above = survey.above(scene, bone).find_map(|p| limb_of.get(&p).copied());
-        match &choices[&bone] {
-            Choice::Carried(why) => {
-                if let Some(limb) = above {
-                    flesh.merge(bone, found.limbs[limb].node, &survey);
-                }
-                found.carried.push(Carried { node: bone, because: why.clone() });
-            }
-            Choice::Body { slides, because } => {
-                limb_of.insert(bone, found.limbs.len());
-                found.limbs.push(Limb {
-                    node: bone,
-                    parent: above,
-                    jointed: above.is_some() && !slides,
-                    form: Form::default(),
-                    volume: 0.0,
-                    chain: 0,
-                    figure: survey.figure(bone),
-                    room: None,
-                    drags: false,
-                    still: Vec::new(),
-                    moment: None,
-                    widened: 1.0,
-                    fastest: 0.0,
-                    thrown: 0.0,
-                    carries: 1.0,
-                    because: because.clone(),
-                });
-            }
-        }
-    }
-    if found.limbs.is_empty() {
+    let bodies = |b: &usize| matches!(choices[b], Choice::Body(_));
+    let bodies: Vec<usize> = survey.bones.iter().copied().filter(bodies).collect();
+    if bodies.is_empty() {
         return None;
     }
+    for &bone in &survey.bones {
+        if let Choice::Carried(why) = &choices[&bone] {
+            if let Some(on) = survey.above(scene, bone).find(|p| bodies.contains(p)) {
+                flesh.merge(bone, on, &survey);
+            }
+            found.carried.push(Carried { node: bone, because: why.clone() });
+        }
+    }
+    let mut limb_of: HashMap<usize, usize> = HashMap::new();
+    for link in hang::hang(scene, &survey, &flesh, &bodies) {
+        let Choice::Body(what) = &choices[&link.bone] else { continue };
+        limb_of.insert(link.bone, found.limbs.len());
+        found.limbs.push(Limb::new(scene, &link, &limb_of, survey.figure(link.bone), what));
+    }
     form::fit_all(scene, &survey, &flesh, &mut found.limbs);
-    share_volume(&mut found.limbs, flesh.volume);
+    found.kinds = (0..survey.figures).map(|f| kind::of(scene, &survey, &found.limbs, f)).collect();
+    found.height = (0..survey.figures).map(|f| height(scene, &survey, &found.limbs, f)).fold(0.0, f64::max);
+    found.metres_per_unit = weight::metres_per_unit(&found, wish);
+    weight::weigh(scene, &survey, &mut found, flesh.volume, wish);
     if survey.figures > 1 {
         found.names = figure::names(scene, &survey, &found);
     }
     chain::find(scene, &survey, &mut found);
     range::learn(scene, &survey, &mut found);
-    weigh(&survey, &mut found.limbs);
+    burden(&survey, &mut found.limbs);
     ground::stand(&survey, &mut found);
     still::hold(scene, &survey, &mut found);
+    tone::find(scene, clip, &mut found);
     Some(found)
 }
 
-/// Where shapes overlap, at the joints, volume would count twice: all of them together have what the skin encloses, as
-/// long as that is plausible (an open or doubled skin encloses anything).
-fn share_volume(limbs: &mut [Limb], enclosed: f64) {
-    let sum: f64 = limbs.iter().map(|l| l.form.volume()).sum();
-    let share = (enclosed / sum).clamp(0.5, 1.0);
-    let share = if share.is_finite() { share } else { 1.0 };
-    // Nothing weighs less than this part of the whole: a button on a string cannot lead the string.
-    let least = 2e-3 * sum * share;
-    limbs.iter_mut().for_each(|l| l.volume = (l.form.volume() * share).max(least));
+impl Character {
+    /// What the first figure is.
+    pub fn kind(&self) -> Kind {
+        self.kinds.first().copied().unwrap_or_default()
+    }
+}
+
+impl Limb {
+    /// A limb of which nothing is known yet but what it hangs on.
+    fn new(scene: &Scene, link: &Link, limb_of: &HashMap<usize, usize>, figure: usize, what: &str) -> Limb {
+        let label = |bone: usize| scene.label(bone);
+        let how = match link.on {
+            None => "leads the rest: chases its keys in the world".into(),
+            Some(p) if link.slides => format!("on a joint with {} that its keys move along it", label(p)),
+            Some(p) => format!("on a joint with {}", label(p)),
+        };
+        let beside = if link.beside { ", which it ends" } else { "" };
+        Limb {
+            node: link.bone,
+            parent: link.on.and_then(|p| limb_of.get(&p).copied()),
+            beside: link.beside,
+            slides: link.slides,
+            form: Form::default(),
+            mass: 0.0,
+            chain: 0,
+            figure,
+            room: None,
+            drags: false,
+            still: Vec::new(),
+            moment: None,
+            widened: 1.0,
+            fastest: 0.0,
+            thrown: 0.0,
+            carries: 1.0,
+            floor: None,
+            tone: None,
+            because: format!("{what}, {how}{beside}"),
+        }
+    }
+}
+
+/// How tall a figure is at rest, without what it holds, scene units.
+fn height(scene: &Scene, survey: &Survey, limbs: &[Limb], figure: usize) -> f64 {
+    let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+    let held = |l: &Limb| name::Name::new(&scene.nodes[l.node].name).part() == Some(name::Part::Prop);
+    for limb in limbs.iter().filter(|l| l.figure == figure && !held(l)) {
+        let at = survey.at_rest(limb.node);
+        let reach = |way: DVec3| limb.form.reach(at.rotation.conjugate() * way);
+        (low, high) =
+            (low.min(at.position.y - reach(DVec3::NEG_Y)), high.max(at.position.y + reach(DVec3::Y)));
+    }
+    (high - low).max(0.0)
 }
 
 /// Finds how much inertia hangs on each joint, as a multiple of the limb's own: what its muscle has to move.
-fn weigh(survey: &Survey, limbs: &mut [Limb]) {
+fn burden(survey: &Survey, limbs: &mut [Limb]) {
     let masses: Vec<_> = limbs
         .iter()
         .map(|l| {
-            let at = survey.first(l.node);
-            let own = l.form.mass_properties().with_mass(l.volume);
+            let at = survey.at_rest(l.node);
+            let own = l.form.mass_properties().with_mass(l.mass);
             (own, at.position + at.rotation * own.center)
         })
         .collect();
     let trace = |m: glam::DMat3| m.x_axis.x + m.y_axis.y + m.z_axis.z;
-    for i in 0..limbs.len() {
-        if limbs.iter().any(|l| l.parent == Some(i) && l.jointed) {
-            limbs[i].moment = Some(masses[i].0.principal().0.max_element() / masses[i].0.mass);
-        }
-    }
     let mut moves = Vec::with_capacity(limbs.len());
     for i in 0..limbs.len() {
-        let joint = survey.first(limbs[i].node).position;
+        let own = masses[i].0;
+        let joint = survey.at_rest(limbs[i].node).position;
         let below = (0..limbs.len()).filter(|&k| hangs_on(limbs, k, i));
-        let (mut moved, mut mass) = (0.0, 0.0);
+        let (mut moved, mut mass, mut count) = (0.0, 0.0, 0);
         for (own, at) in below.map(|k| &masses[k]) {
             moved += trace(own.inertia) + 2.0 * own.mass * (*at - joint).length_squared();
-            mass += own.mass;
+            (mass, count) = (mass + own.mass, count + 1);
         }
         moves.push(moved);
-        let limb = &mut limbs[i];
-        if let Some(moment) = limb.moment.as_mut().filter(|_| limb.parent.is_some() && !limb.jointed) {
-            // One strength holds its place and turns it. A peg with an arm on it has 30 times its mass and 10 000 times its
-            // inertia to move; held in place by the latter it gives way to nothing, and what hangs on it rings. As hard to
-            // turn per mass as all of that together, it has both to move as many times, and hardly more in all.
-            let wide = 0.5 * moved / mass;
-            limb.widened = (wide / *moment).max(1.0);
-            *moment = moment.max(wide);
+        // A slender thing has twice its largest moment in all.
+        let mut carried = trace(own.inertia);
+        if count > 1 {
+            let slender = own.principal().0.max_element() / own.mass;
+            // What turns too easily for what hangs on it is flung about by it. What leads holds a place, too, and one strength
+            // does both: as hard to turn per mass as all of it together, it has both to move as many times.
+            let hanging = 0.5 * (moved - carried) / own.mass;
+            let least = if limbs[i].parent.is_none() { 0.5 * moved / mass } else { 0.0 };
+            let wide = slender.max(weight::LEAST_OF_HANGING * hanging).max(least);
+            limbs[i].moment = Some(wide);
+            limbs[i].widened = wide / slender;
+            carried = 2.0 * wide * own.mass;
         }
-        let own = match limbs[i].moment {
-            // A slender thing has twice its largest moment in all.
-            Some(moment) => 2.0 * moment * masses[i].0.mass,
-            None => trace(masses[i].0.inertia),
-        };
-        limbs[i].carries = (moved / own).clamp(1.0, MOST_CARRIED);
+        limbs[i].carries = (moved / carried).clamp(1.0, MOST_CARRIED);
     }
     bear(survey, limbs, &masses.iter().map(|m| m.0).collect::<Vec<_>>(), &moves);
 }
@@ -212,10 +270,9 @@ fn weigh(survey: &Survey, limbs: &mut [Limb]) {
 fn bear(survey: &Survey, limbs: &mut [Limb], masses: &[MassProperties], moves: &[f64]) {
     for i in (0..limbs.len()).rev() {
         let Some(parent) = limbs[i].parent else { continue };
-        if limbs[i].jointed {
-            limbs[parent].fastest = limbs[parent].fastest.max(limbs[i].fastest * moves[i] / moves[parent]);
-            continue;
-        }
+        limbs[parent].fastest = limbs[parent].fastest.max(limbs[i].fastest * moves[i] / moves[parent]);
+    }
+    for i in (0..limbs.len()).filter(|&i| limbs[i].parent.is_none()).collect::<Vec<_>>() {
         // It holds the place of all that hangs on it.
         let mut middle = vec![DVec3::ZERO; survey.places(limbs[i].node).len()];
         let below: Vec<usize> = (0..limbs.len()).filter(|&k| hangs_on(limbs, k, i)).collect();
@@ -285,16 +342,16 @@ mod tests {
     #[test]
     fn a_dog_is_taken_apart_as_one_would() {
         let scene = dog();
-        let found = character(&scene, &scene.clips[0]).unwrap();
+        let found = character(&scene, &scene.clips[0], &Wish::default()).unwrap();
         let names: Vec<&str> = found.limbs.iter().map(|l| scene.nodes[l.node].name.as_str()).collect();
         assert_eq!(names, ["Spine", "Leg.L", "Leg.R", "Tail1", "Tail2"]);
         assert_eq!(found.carried.len(), 1);
         assert!(found.carried[0].because.contains("target"), "{}", found.carried[0].because);
         let chains: Vec<(&str, bool)> = found.chains.iter().map(|c| (c.name.as_str(), c.loose)).collect();
         assert_eq!(chains, [("spine", false), ("left leg", false), ("right leg", false), ("tail", true)]);
-        assert!(found.limbs[1..].iter().all(|l| l.jointed && l.room.is_some()));
+        assert!(found.limbs[1..].iter().all(|l| l.parent.is_some() && l.room.is_some()));
         // Shapes fill what is seen: 0.16 + 2 * 0.0096 + 2 * 0.00075, at worst half of it counted twice.
-        let volume: f64 = found.limbs.iter().map(|l| l.volume).sum();
+        let volume: f64 = found.limbs.iter().map(|l| l.form.volume()).sum();
         assert!((0.15..0.25).contains(&volume), "{volume}");
         assert!(found.limbs[0].carries > 1.0 && found.limbs[4].carries < found.limbs[3].carries);
         let floor = found.floor.unwrap();
@@ -305,6 +362,6 @@ mod tests {
     fn a_clip_that_moves_no_bone_makes_no_character() {
         let mut scene = dog();
         scene.clips[0].channels.clear();
-        assert!(character(&scene, &scene.clips[0]).is_none());
+        assert!(character(&scene, &scene.clips[0], &Wish::default()).is_none());
     }
 }

@@ -14,6 +14,13 @@ pub(super) enum Side {
     Right,
 }
 
+/// Front or hind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum End {
+    Front,
+    Hind,
+}
+
 /// What a bone is for, as far as its name tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Part {
@@ -29,8 +36,10 @@ pub(super) enum Part {
     Digit,
     /// Shares the turn of its parent.
     Twist,
-    /// Moves no flesh: targets, poles, controls.
+    /// Targets, poles, controls.
     Helper,
+    /// What is held in a hand or put on.
+    Prop,
 }
 
 /// Which piece of an arm or leg a bone is.
@@ -43,20 +52,15 @@ pub(super) enum Segment {
 }
 
 const SEGMENTS: [(Segment, &[&str]); 4] = [
-    (Segment::ForeArm, &["forearm", "lowerarm", "elbow"]),
+    (Segment::ForeArm, &["forearm", "lowerarm", "lowarm", "elbow"]),
     (Segment::Thigh, &["upleg", "upperleg", "thigh"]),
-    (Segment::Shin, &["lowerleg", "shin", "calf", "knee", "leg"]),
+    (Segment::Shin, &["lowerleg", "lowleg", "shin", "calf", "knee", "leg"]),
     (Segment::UpperArm, &["upperarm", "arm"]),
 ];
 
-const PARTS: [(Part, &[&str]); 9] = [
-    (
-        Part::Helper,
-        &[
-            "ik", "pole", "target", "ctrl", "control", "mch", "org", "socket", "attach", "effector", "prop",
-            "weapon", "camera",
-        ],
-    ),
+const PARTS: [(Part, &[&str]); 10] = [
+    (Part::Helper, &["ik", "pole", "target", "ctrl", "control", "mch", "org", "effector", "camera"]),
+    (Part::Prop, &["socket", "slot", "attach", "prop", "weapon", "item", "holder"]),
     (Part::Twist, &["twist", "roll"]),
     (
         Part::Digit,
@@ -86,9 +90,15 @@ const PARTS: [(Part, &[&str]); 9] = [
     (Part::End, &["hand", "wrist", "foot", "feet", "ankle", "paw", "hoof"]),
     (
         Part::Arm,
-        &["arm", "forearm", "upperarm", "lowerarm", "elbow", "shoulder", "clavicle", "collar", "wing"],
+        &[
+            "arm", "forearm", "upperarm", "lowerarm", "uparm", "lowarm", "elbow", "shoulder", "clavicle",
+            "collar", "wing",
+        ],
     ),
-    (Part::Leg, &["leg", "upleg", "upperleg", "lowerleg", "thigh", "shin", "calf", "knee", "haunch"]),
+    (
+        Part::Leg,
+        &["leg", "upleg", "upperleg", "lowerleg", "lowleg", "thigh", "shin", "calf", "knee", "haunch"],
+    ),
     (
         Part::Spine,
         &[
@@ -104,8 +114,12 @@ impl Name {
         let name = name.rsplit(':').next().unwrap_or(name);
         let mut words: Vec<String> = Vec::new();
         let mut before = ' ';
-        for c in name.chars() {
-            let begins = !before.is_alphabetic() || before.is_lowercase() && c.is_uppercase();
+        let mut letters = name.chars().peekable();
+        while let Some(c) = letters.next() {
+            // "IKBackLeg" has an acronym before its next word.
+            let ends_acronym = before.is_uppercase() && letters.peek().is_some_and(|n| n.is_lowercase());
+            let begins =
+                !before.is_alphabetic() || c.is_uppercase() && (before.is_lowercase() || ends_acronym);
             if c.is_alphabetic() {
                 match words.last_mut().filter(|_| !begins) {
                     Some(word) => word.extend(c.to_lowercase()),
@@ -118,7 +132,7 @@ impl Name {
         let mut joined: Vec<String> = Vec::new();
         for word in words {
             match joined.last_mut() {
-                Some(last) if ["fore", "upper", "lower", "up", "pony"].contains(&last.as_str()) => {
+                Some(last) if ["fore", "upper", "lower", "low", "up", "pony"].contains(&last.as_str()) => {
                     last.push_str(&word)
                 }
                 _ => joined.push(word),
@@ -145,9 +159,19 @@ impl Name {
         SEGMENTS.iter().find(|(_, words)| words.contains(word)).map(|(segment, _)| *segment)
     }
 
-    /// Whether it is a hand or front paw.
-    pub(super) fn is_hand(&self) -> bool {
-        self.words.iter().any(|w| w == "hand" || w == "wrist")
+    /// Whether one of its words is among these.
+    pub(super) fn has(&self, words: &[&str]) -> bool {
+        self.words.iter().any(|w| words.contains(&w.as_str()))
+    }
+
+    /// Whether it is of a front leg, or of a hind leg, as animals have them.
+    pub(super) fn end(&self) -> Option<End> {
+        let is = |words: &[&str]| self.has(words);
+        match (is(&["front", "fore", "fwd"]), is(&["back", "hind", "rear"])) {
+            (true, false) => Some(End::Front),
+            (false, true) => Some(End::Hind),
+            _ => None,
+        }
     }
 
     pub(super) fn part(&self) -> Option<Part> {
@@ -182,6 +206,7 @@ mod tests {
             ("PoleTarget.L", Some(Side::Left), Some(Part::Helper)),
             ("forearm_twist_r", Some(Side::Right), Some(Part::Twist)),
             ("LowerArm.L", Some(Side::Left), Some(Part::Arm)),
+            ("IKBackLeg.L", Some(Side::Left), Some(Part::Helper)),
             ("Bone", None, None),
             ("", None, None),
         ];

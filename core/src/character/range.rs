@@ -40,14 +40,14 @@ const WIDEST: f64 = 170.0;
 
 /// Learns the range of every joint.
 pub(super) fn learn(scene: &Scene, survey: &Survey, figure: &mut Character) {
-    let kinds = anatomy::kinds(scene, survey, figure);
+    let kinds = anatomy::kinds(scene, figure);
     for i in 0..figure.limbs.len() {
         let (node, parent) = (figure.limbs[i].node, figure.limbs[i].parent);
         figure.limbs[i].fastest = match parent {
             Some(p) => fastest(survey.seen(figure.limbs[p].node, node).map(|p| p.rotation), survey.step),
             None => fastest(survey.places(node).iter().map(|p| p.rotation), survey.step),
         };
-        let Some(parent) = parent.filter(|_| figure.limbs[i].jointed) else {
+        let Some(parent) = parent else {
             let centre = figure.limbs[i].form.mass_properties().center;
             let places = survey.places(node).iter().map(|p| super::placed(p, centre));
             figure.limbs[i].thrown = hardest(&places.collect::<Vec<_>>(), survey.step);
@@ -69,7 +69,7 @@ pub(super) fn learn(scene: &Scene, survey: &Survey, figure: &mut Character) {
         let swing = swing.map(|s| s.to_degrees() * std::f64::consts::SQRT_2 + more);
         let twist = [twist[0].to_degrees() - more_twist, twist[1].to_degrees() + more_twist];
         let learnt = Room { on_limb, on_parent, swing_deg: swing, twist_deg: twist };
-        let from = survey.first(figure.limbs[parent].node).to(&survey.first(node)).position;
+        let from = survey.wanders(figure.limbs[parent].node, node).2;
         figure.limbs[i].room = Some(match kinds[figure.limbs[i].figure] {
             Some(kind) => anatomy::room(kind, &name, (&turns, from, axis), learnt),
             None => learnt,

@@ -117,6 +117,26 @@ impl Curve {
         Curve { kind: self.kind, width: self.width, times, values: column(0), segments }
     }
 
+    /// The curve with one more key, so many seconds after its last: of cubics, with the slope between the two.
+    pub fn and_then(&self, after: f64, value: &[f64]) -> Curve {
+        let w = self.width;
+        let mut curve = self.clone();
+        let last = self.row(&self.values, self.times.len() - 1);
+        let dot: f64 = last.iter().zip(value).map(|(a, b)| a * b).sum();
+        let sign = if self.kind == Kind::Rotation && dot < 0.0 { -1.0 } else { 1.0 };
+        let value: Vec<f64> = value.iter().map(|v| sign * v).collect();
+        let slope: Vec<f64> = value.iter().zip(last).map(|(b, a)| (b - a) / after).collect();
+        curve.times.push(self.end() + after);
+        curve.values.extend_from_slice(&value);
+        if let Segments::Cubic { arriving, leaving } = &mut curve.segments {
+            let from = leaving.len() - w;
+            leaving[from..].copy_from_slice(&slope);
+            arriving.extend_from_slice(&slope);
+            leaving.extend_from_slice(&slope);
+        }
+        curve
+    }
+
     /// How far the last key is from the first: per component, or as a rotation vector (rad).
     pub fn gap(&self) -> Vec<f64> {
         let (first, last) = (self.row(&self.values, 0), self.row(&self.values, self.times.len() - 1));

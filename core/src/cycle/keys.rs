@@ -1,10 +1,10 @@
 //! The keys of a loop, played as often as it may take.
 
+use super::travel::Travel;
 use crate::curve::{Curve, Drift, Kind};
 use crate::rig::Range;
 use crate::scene::{Channel, Clip, Property, Scene};
 use crate::setup::{Behaviour, Setup, SetupError, Timing};
-use glam::DVec3;
 
 /// The slowest thing to settle is the compensation of a limp actuator, at 1/s: so long it takes to fade to a
 /// ten-thousandth twice over.
@@ -18,9 +18,6 @@ const APART_RAD: f64 = 1.75e-3;
 
 /// The same for positions, as a share of how far they go.
 const APART_SHARE: f64 = 0.01;
-
-/// Travel below this share of how far a curve goes is the rounding of files.
-const ROUNDING: f64 = 1e-5;
 
 /// Beyond this share of how far a channel goes, an even drift would take the motion itself away.
 const LATE_SHARE: f64 = 0.25;
@@ -55,7 +52,7 @@ pub(crate) fn keys(
 
     let (start, end) = (range.start(), range.start() + range.length());
     let near = 2e-3 / range.frames_per_second;
-    let windows: Vec<Channel> = clip
+    let mut windows: Vec<Channel> = clip
         .channels
         .iter()
         .filter(|c| c.property != Property::Weights)
@@ -65,19 +62,29 @@ pub(crate) fn keys(
     for c in windows.iter().filter(|c| c.property != Property::Translation) {
         turned[c.node] |= extent(&c.curve) > 0.0;
     }
+    // Below something that turns, the way of one turn would lead elsewhere in the next.
+    let moves_freely = |c: &Channel| {
+        let mut above = std::iter::successors(scene.nodes[c.node].parent, |&p| scene.nodes[p].parent);
+        c.property == Property::Translation && !above.any(|p| turned[p])
+    };
+    let travel = Travel::new(scene, setup, &windows, start, moves_freely);
+    let frame = 1.0 / range.frames_per_second;
+    if setup.bake.frames.is_none() && super::short::is_short(&windows, frame) {
+        for c in &mut windows {
+            let travels = travel.of(c).iter().any(|t| *t != 0.0);
+            c.curve = super::short::completed(&c.curve, frame, travels);
+        }
+        range.last += 1.0;
+        range.turns = (WARM_UP_S / range.length()).ceil().max(FEWEST) as usize + 1;
+    }
+    // Of what now ends a frame later.
+    let travel = Travel::new(scene, setup, &windows, start, moves_freely);
     let mut apart: Vec<(f64, String)> = Vec::new();
     let channels = windows.iter().map(|c| {
         let gap = c.curve.gap();
-        let size = gap.iter().map(|g| g * g).sum::<f64>().sqrt();
-        let mut above = std::iter::successors(scene.nodes[c.node].parent, |&p| scene.nodes[p].parent);
-        // Below something that turns, the way of one turn would lead elsewhere in the next.
-        let root = c.property == Property::Translation && !above.any(|p| turned[p]);
-        let travels = root && size > ROUNDING * extent(&c.curve);
-        let travel = if travels { gap } else { vec![0.0; gap.len()] };
-        if !travels {
-            note(scene, c, size, &mut apart);
-        }
-        let left = if travels { 0.0 } else { size };
+        let travel = travel.of(c);
+        let left = gap.iter().zip(&travel).map(|(g, t)| (g - t) * (g - t)).sum::<f64>().sqrt();
+        note(scene, c, left, &mut apart);
         let drift = if left > LATE_SHARE * extent(&c.curve) { Drift::Late } else { Drift::Even };
         let curve = c.curve.closed(&travel, drift).repeated(range.turns, &travel);
         Channel { curve, ..c.clone() }
@@ -116,7 +123,7 @@ fn note(scene: &Scene, channel: &Channel, size: f64, apart: &mut Vec<(f64, Strin
 }
 
 /// How far a curve's keys go from the first: in its unit, or for rotations about rad (a quaternion goes half as far).
-fn extent(curve: &Curve) -> f64 {
+pub(super) fn extent(curve: &Curve) -> f64 {
     let first = &curve.values()[..curve.width()];
     let distance = |sign: f64, row: &[f64]| {
         row.iter().zip(first).map(|(a, b)| (a - sign * b) * (a - sign * b)).sum::<f64>().sqrt()
@@ -126,19 +133,4 @@ fn extent(curve: &Curve) -> f64 {
         Kind::Rotation => 2.0 * distance(1.0, row).min(distance(-1.0, row)),
     };
     curve.values().chunks_exact(curve.width()).map(apart).fold(0.0, f64::max)
-}
-
-/// What each turn carries every solid of a rig further on, world, scene units.
-pub(crate) fn travel(rig: &crate::rig::Rig) -> Vec<DVec3> {
-    let (start, end) = (rig.range.start(), rig.range.start() + rig.range.length());
-    let keyed = |i: usize| {
-        let (a, b) = (rig.keyed(i, start).position, rig.keyed(i, end).position);
-        // Rounding of times and paths.
-        if (b - a).length() > 1e-9 * (rig.solids[i].radius + a.length()) { b - a } else { DVec3::ZERO }
-    };
-    let mut travel: Vec<DVec3> = Vec::with_capacity(rig.solids.len());
-    for i in 0..rig.solids.len() {
-        travel.push(rig.carrier(i).map_or_else(|| keyed(i), |c| travel[c]));
-    }
-    travel
 }

@@ -13,9 +13,13 @@
 
 mod keys;
 mod seam;
+mod short;
+mod travel;
 mod turn;
 
-pub(crate) use keys::{keys, travel};
+pub(crate) use keys::keys;
 pub use seam::Gap;
 pub(crate) use seam::RESTS;
+pub use short::is_cycle;
+pub(crate) use travel::travel;
 pub use turn::{Turn, run};

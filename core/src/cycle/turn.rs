@@ -1,7 +1,7 @@
 //! Turns until the motion repeats.
 
-use super::keys::travel;
 use super::seam::{self, Gap};
+use super::travel::travel;
 use crate::motion::Motion;
 use crate::rig::Rig;
 use crate::simulate::Session;

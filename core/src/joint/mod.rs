@@ -30,8 +30,10 @@ pub(crate) use rows::{SIGNS, inverse_left_jacobian};
 pub use side::Side;
 pub use track::Track;
 
+use crate::guide::Path;
 use crate::rig::Value;
 use crate::scene::Placement;
+use glam::DVec3;
 use std::sync::Arc;
 
 /// What a joint holds on to.
@@ -58,6 +60,8 @@ pub struct Joint {
     pub ends: [End; 2],
     /// Its frames, each in the frame of its end.
     pub frames: [Placement; 2],
+    /// The path along which keys move the origin of the first frame in its end, where they do. Of [`Kind::UNIVERSAL`] only.
+    pub anchor: Option<usize>,
     /// What may not change.
     pub kind: Kind,
     /// For [`Kind::SlideTo`] and [`Kind::TurnTo`]: where it is held, scene units or rad.
@@ -108,12 +112,24 @@ impl Joint {
             of: 0,
             ends,
             frames,
+            anchor: None,
             kind,
             rest: Value::constant(0.0),
             spring: None,
             track: None,
             holds: Holds::default(),
         }
+    }
+
+    /// Its first frame in its end at `time`: keys may move it.
+    pub fn first_frame(&self, paths: &[Path], time: f64) -> Placement {
+        let keyed = self.anchor.map(|p| paths[p].placement(time).position);
+        Placement { position: keyed.unwrap_or(self.frames[0].position), ..self.frames[0] }
+    }
+
+    /// How fast keys move the origin of its first frame in its end at `time`, units/s.
+    pub fn anchor_velocity(&self, paths: &[Path], time: f64) -> DVec3 {
+        self.anchor.map_or(DVec3::ZERO, |p| paths[p].velocity(time).0)
     }
 
     /// Where its ends' frames are, with its ends at these placements.

@@ -2,11 +2,13 @@
 //! touched.
 
 mod contact;
+mod fault;
 mod halving;
 mod report;
 mod touching;
 
 pub use contact::{Contact, Strike, contacts, strikes};
+pub use fault::{Fault, FaultKind, faults};
 pub use halving::{Halving, halvings};
 pub use report::{Follow, report};
 pub use touching::{Hardest, Point, Struck, Touch, Touching, points, touching};

@@ -2,6 +2,7 @@
 //! each other from the beginning.
 
 use super::compile::{Compiler, keyed};
+use super::floor::Floors;
 use super::names::resolve_node;
 use super::{Carrier, Collider, Colliders};
 use crate::scene::Placement;
@@ -29,6 +30,7 @@ impl Compiler<'_> {
     pub(super) fn keep_apart(
         &mut self,
         colliders: &mut Colliders,
+        floors: &Floors,
         bodies: &HashMap<usize, usize>,
     ) -> Result<(), SetupError> {
         let mut pairs = BTreeSet::new();
@@ -84,6 +86,7 @@ impl Compiler<'_> {
             ));
         }
         pairs.extend(odd);
+        floors.keep_apart(scene.nodes.len(), &touching, &mut pairs);
         colliders.apart = pairs.into_iter().collect();
         let inside = self.overlapping(colliders);
         colliders.inside = inside.keys().copied().collect();

@@ -3,7 +3,7 @@
 
 use super::mass::mass;
 use super::names::{resolve_bodies, resolve_node};
-use super::{ColliderNote, Frame, GroupFactors, Rig, Setting, Settings, Solid, Value, range};
+use super::{ColliderNote, Frame, GroupFactors, Rig, Setting, Settings, Solid, Value, order, range};
 use crate::curve::CurveError;
 use crate::cycle;
 use crate::guide::path::Accuracy;
@@ -73,8 +73,9 @@ pub fn compile(scene: &Scene, setup: &Setup, clip: Option<&Clip>) -> Result<Comp
         return Err(SetupError::new("world.metres_per_unit", format!("{mpu} must be above 0")));
     }
     let mut groups = compiler.groups()?;
-    for (node, b) in figure_by_figure(scene, setup, &bodies) {
-        compiler.solid(node, b)?;
+    let hung = order::hung(scene, setup, &bodies)?;
+    for (node, b) in order::figure_by_figure(scene, setup, &bodies, &hung)? {
+        compiler.solid(node, b, hung.get(&node).copied())?;
     }
     groups.append(&mut compiler.firm);
     let world = compiler.world()?;
@@ -107,23 +108,6 @@ pub fn compile(scene: &Scene, setup: &Setup, clip: Option<&Clip>) -> Result<Comp
         rig.repeat_settings();
     }
     Ok(Compiled { rig, mass_notes: notes, collider_notes, warnings })
-}
-
-/// The simulated nodes with their bodies, parents first; what hangs on one that hangs on none comes before the next of these, so
-/// that the numbers of a figure lie side by side.
-fn figure_by_figure(scene: &Scene, setup: &Setup, bodies: &HashMap<usize, usize>) -> Vec<(usize, usize)> {
-    let mut figure = vec![None; scene.nodes.len()];
-    let mut all = Vec::with_capacity(bodies.len());
-    for node in scene.parents_first() {
-        let body = bodies.get(&node).copied().filter(|&b| setup.bodies[b].behaviour.simulated());
-        let over = scene.nodes[node].parent.and_then(|p| figure[p]);
-        figure[node] = over.or(body.map(|_| all.len()));
-        if let (Some(figure), Some(b)) = (figure[node], body) {
-            all.push((figure, (node, b)));
-        }
-    }
-    all.sort_by_key(|(figure, _)| *figure);
-    all.into_iter().map(|(_, solid)| solid).collect()
 }
 
 pub(super) struct Compiler<'a> {
@@ -210,7 +194,8 @@ impl Compiler<'_> {
         self.paths.len() - 1
     }
 
-    fn solid(&mut self, node: usize, b: usize) -> Result<(), SetupError> {
+    /// Compiles a body; `hung` is what it hangs on, if that is not its nearest simulated ancestor.
+    fn solid(&mut self, node: usize, b: usize, hung: Option<usize>) -> Result<(), SetupError> {
         let (scene, pose) = (self.scene, self.pose);
         let body = &self.setup.bodies[b];
         let place = format!("bodies[{b}] {}", scene.label(node));
@@ -220,8 +205,8 @@ impl Compiler<'_> {
         // A solid that only turns is held at its node's origin, so that is what it turns about.
         let center = if body.simulate == Parts::Orientation { DVec3::ZERO } else { properties.center };
         let offset = Placement { position: center, rotation: axes };
-        let carrier = std::iter::successors(scene.nodes[node].parent, |&p| scene.nodes[p].parent)
-            .find_map(|p| self.solid_of_node.get(&p).copied());
+        let above = std::iter::successors(scene.nodes[node].parent, |&p| scene.nodes[p].parent);
+        let carrier = hung.into_iter().chain(above).find_map(|p| self.solid_of_node.get(&p).copied());
         // The keyed pose as seen from the nearest simulated ancestor, else from the parent.
         let in_world = move |t: f64| pose.placement_at(node, t).then(&offset);
         let hold = match carrier {
@@ -245,6 +230,7 @@ impl Compiler<'_> {
 
         let solid = self.solids.len();
         let (position_target, rotation_target) = self.targets(body, &place, solid, guide_path)?;
+        let resolved = body.actuator.resolve(self.setup.looseness);
         let settings = self.settings(body, &place, &properties, &self.paths[guide_path])?;
         let mut groups = Vec::with_capacity(body.groups.len());
         for name in &body.groups {
@@ -294,7 +280,8 @@ impl Compiler<'_> {
             groups,
             keyed: false,
             start,
-            start_balanced: body.actuator.resolve().start_balanced,
+            start_balanced: resolved.start_balanced,
+            weight: resolved.weight,
             release: self.release(body, &place)?,
             baked: true,
         });
@@ -303,19 +290,36 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// The path of a node's solid as seen from an ancestor's: of what lies between the two alone where nothing above
-    /// scales unevenly, since a deep hierarchy would otherwise be asked all over at every key of every ancestor.
-    fn relative_path(&mut self, node: usize, offset: Placement, ancestor: usize, its: Placement) -> usize {
-        let pose = self.pose;
-        if let Some(factor) = pose.even_scale(ancestor) {
-            return self.path_between(node, pose.breaks_below(Some(ancestor), node), move |t| {
-                let mut seen = pose.placement_below(Some(ancestor), node, t);
+    /// The path of a node's solid as seen from another's: of what lies between the two alone where that is an ancestor's and
+    /// nothing above scales unevenly, since a deep hierarchy would otherwise be asked all over at every key of every ancestor.
+    pub(super) fn relative_path(
+        &mut self,
+        node: usize,
+        offset: Placement,
+        other: usize,
+        its: Placement,
+    ) -> usize {
+        let (pose, scene) = (self.pose, self.scene);
+        let mut above = std::iter::successors(scene.nodes[node].parent, |&p| scene.nodes[p].parent);
+        if !above.any(|p| p == other) {
+            let ((mut breaks, steps), (others, jumps)) = (pose.breaks(node), pose.breaks(other));
+            breaks.extend(others);
+            breaks.sort_by(f64::total_cmp);
+            breaks.dedup();
+            return self.path_between(node, (breaks, steps || jumps), move |t| {
+                let theirs = pose.placement_at(other, t).then(&its);
+                theirs.to(&pose.placement_at(node, t).then(&offset))
+            });
+        }
+        if let Some(factor) = pose.even_scale(other) {
+            return self.path_between(node, pose.breaks_below(Some(other), node), move |t| {
+                let mut seen = pose.placement_below(Some(other), node, t);
                 seen.position *= factor;
                 its.to(&seen.then(&offset))
             });
         }
         self.path_between(node, pose.breaks(node), move |t| {
-            let theirs = pose.placement_at(ancestor, t).then(&its);
+            let theirs = pose.placement_at(other, t).then(&its);
             theirs.to(&pose.placement_at(node, t).then(&offset))
         })
     }
@@ -440,7 +444,19 @@ impl Compiler<'_> {
                 format!("{c} must be 1 or more"),
             ));
         }
-        let r: Resolved = body.actuator.resolve();
+        let slider = [
+            ("looseness".to_string(), self.setup.looseness),
+            (format!("{place}.actuator.looseness"), body.actuator.looseness),
+        ];
+        for (place, looseness) in slider {
+            if let Some(l) = looseness.filter(|l| !(0.0..=1.0).contains(l)) {
+                return Err(SetupError::new(place, format!("{l} must be from 0, the keys, to 1, a ragdoll")));
+            }
+        }
+        if let Some(f) = &body.actuator.frequency {
+            check(&format!("{place}.actuator.frequency"), f, 0.0, MOST_HERTZ)?;
+        }
+        let r: Resolved = body.actuator.resolve(self.setup.looseness);
         let place =
             |s: Setting| format!("{place}.{}.{}", if s as u32 >= 8 { "guide" } else { "actuator" }, s.name());
         let value = |s: Setting, v: &Keyable, unit: f64| {
@@ -565,3 +581,6 @@ pub(super) fn check(place: &str, v: &Keyable, lo: f64, hi: f64) -> Result<(), Se
         Some(x) => Err(SetupError::new(place, format!("{x} is out of range; give {lo} to {hi}"))),
     }
 }
+
+/// Faster than this no actuator answers within numbers, Hz.
+const MOST_HERTZ: f64 = 1e6;

@@ -6,12 +6,14 @@ mod collider;
 mod compile;
 mod deform;
 mod firm;
+mod floor;
 mod form;
 mod hand;
 mod joints;
 mod mass;
 mod names;
 mod only;
+mod order;
 mod pin;
 mod range;
 mod release;
@@ -34,7 +36,7 @@ pub use vessel::Vessel;
 use crate::guide::{Path, Tracker, WaitLink};
 use crate::joint::Joint;
 use crate::scene::Placement;
-use crate::setup::{Parts, Region, Tier};
+use crate::setup::{Parts, Region, Tier, Weight};
 use glam::DVec3;
 use std::sync::Arc;
 
@@ -107,6 +109,8 @@ pub struct Solid {
     pub start: (DVec3, DVec3),
     /// Whether gravity is made up for from the first step.
     pub start_balanced: bool,
+    /// How much of what hangs on it its muscle knows to hold up.
+    pub weight: Weight,
     /// Keyed until physics takes over.
     pub release: Option<Release>,
     /// Whether its motion is written back.

@@ -31,7 +31,9 @@ impl Compiler<'_> {
             let (node, offset) = (self.solids[solid].node, self.solids[solid].offset);
             let b = bodies[&node];
             let wanted = &self.setup.bodies[b].pins;
-            if wanted.is_empty() {
+            // What has no strength holds on to nothing.
+            let gone = self.setup.bodies[b].actuator.point(self.setup.looseness) >= 1.0;
+            if wanted.is_empty() || gone {
                 continue;
             }
             let place = format!("bodies[{b}] {}.pins", self.solids[solid].label);

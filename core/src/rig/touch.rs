@@ -13,7 +13,7 @@ use std::f64::consts::PI;
 
 /// Layers that a set-up can name: one bit each, and one for what is in none.
 const MOST_LAYERS: usize = 63;
-const NO_LAYER: u64 = 1 << MOST_LAYERS;
+pub(super) const NO_LAYER: u64 = 1 << MOST_LAYERS;
 
 /// Coordinates beyond this many units have too few digits left for contact.
 const FAR: f64 = 1e8;
@@ -94,9 +94,10 @@ impl Compiler<'_> {
                 });
             }
         }
-        all.extend(self.floor()?);
+        let mut floors = self.floors(bodies)?;
+        all.append(&mut floors.all);
         let mut colliders = Colliders { all, ..Colliders::default() };
-        self.keep_apart(&mut colliders, bodies)?;
+        self.keep_apart(&mut colliders, &floors, bodies)?;
         Ok((colliders, notes))
     }
 
@@ -113,33 +114,6 @@ impl Compiler<'_> {
         let Form { how, pieces } = self.form(node, &body.shape, obstacle, place, known)?;
         let placed = |p: Piece| (carrier, Piece { at: from.then(&p.at), ..p });
         Ok(Carried { how, pieces: pieces.into_iter().map(placed).collect() })
-    }
-
-    /// The floor of the set-up. It has a number beyond all nodes.
-    fn floor(&mut self) -> Result<Option<Collider>, SetupError> {
-        let Some(height) = self.setup.world.floor.filter(|_| self.setup.world.collisions) else {
-            return Ok(None);
-        };
-        if !height.is_finite() {
-            return Err(SetupError::new(
-                "world.floor",
-                format!("{height} is no height; give a finite number"),
-            ));
-        }
-        let place = Placement { position: DVec3::Y * height, ..Placement::IDENTITY };
-        let (carrier, place) = self.standing(None, place);
-        Ok(Some(Collider {
-            node: self.scene.nodes.len(),
-            name: "floor".into(),
-            carrier,
-            place,
-            geometry: Geometry::half_space(),
-            material: self.material(&Contact::default(), "world.floor")?,
-            size: f64::INFINITY,
-            member: NO_LAYER,
-            touches: u64::MAX,
-            coating: None,
-        }))
     }
 
     /// What a body is fixed to, and where its node is in that frame.
@@ -174,7 +148,7 @@ impl Compiler<'_> {
     }
 
     /// What stands somewhere in the world: it goes by, where the simulation is carried along.
-    fn standing(&mut self, node: Option<usize>, here: Placement) -> (Carrier, Placement) {
+    pub(super) fn standing(&mut self, node: Option<usize>, here: Placement) -> (Carrier, Placement) {
         match self.vessel.as_ref().map(|v| v.0) {
             None => (Carrier::World, here),
             Some(carrier) => {
@@ -215,7 +189,7 @@ impl Compiler<'_> {
         Ok(form)
     }
 
-    fn material(&self, contact: &Contact, place: &str) -> Result<Material, SetupError> {
+    pub(super) fn material(&self, contact: &Contact, place: &str) -> Result<Material, SetupError> {
         let at_least = |name: &str, v: f64, least: f64| match v.is_finite() && v >= least {
             true => Ok(v),
             false => Err(SetupError::new(

@@ -40,6 +40,8 @@ pub struct Node {
     pub mesh: Option<usize>,
     /// Index into [`Scene::skins`]: the mesh is deformed by it and does not follow this node.
     pub skin: Option<usize>,
+    /// Whether it is not shown: its mesh has no part in shapes and masses.
+    pub hidden: bool,
 }
 
 /// A node's rest transform: separate channels, or a matrix (which no curve may target).

@@ -7,7 +7,7 @@
 //! Meshes that nothing moves are in the way of those that are guided; meshes that a guided thing carries touch with it.
 
 use super::{Behaviour, Body, Setup, SetupError, Space, nearest};
-use crate::character::{Character, character};
+use crate::character::{Character, Kind, Wish, character};
 use crate::rig::frame_rate;
 use crate::scene::{Clip, Local, Pose, Property, Scene};
 use std::collections::{HashMap, HashSet};
@@ -53,8 +53,8 @@ pub fn choose_clip<'a>(
 }
 
 /// The choice for every node that the clip moves, and for every bone, with the reason.
-pub fn explain(scene: &Scene, clip: &Clip) -> Vec<Choice> {
-    explain_with(scene, clip, character(scene, clip).as_ref())
+pub fn explain(scene: &Scene, clip: &Clip, wish: &Wish) -> Vec<Choice> {
+    explain_with(scene, clip, character(scene, clip, wish).as_ref())
 }
 
 fn explain_with(scene: &Scene, clip: &Clip, figure: Option<&Character>) -> Vec<Choice> {
@@ -121,22 +121,41 @@ fn explain_with(scene: &Scene, clip: &Clip, figure: Option<&Character>) -> Vec<C
     choices
 }
 
-/// What else was decided, in words: units and floor.
-pub fn remarks(scene: &Scene, clip: &Clip) -> Vec<String> {
-    let Some(figure) = character(scene, clip) else { return Vec::new() };
-    let mut said = Vec::new();
-    let metres = metres_per_unit(figure.size);
-    if metres != 1.0 {
-        said.push(format!("the figure is {:.4} units large, so a unit is taken for {metres} m", figure.size));
+/// What else was decided, in words: what the figure is, units, masses and floor.
+pub fn remarks(scene: &Scene, clip: &Clip, wish: &Wish) -> Vec<String> {
+    let Some(figure) = character(scene, clip, wish) else { return Vec::new() };
+    let mut said = vec![size(&figure)];
+    let leads = figure.limbs.iter().filter(|l| l.parent.is_none()).count();
+    if leads > figure.kinds.len() {
+        said.push(format!("{leads} bodies hang on nothing and chase their keys in the world"));
     }
     said.push(match figure.floor {
-        Some(height) => format!("a floor at {height:.4}, where its lowest shapes come again and again"),
-        None => "no floor: its lowest shapes come to no height again and again".into(),
+        Some(0.0) => "a floor at 0, where it stands".into(),
+        Some(height) => format!("a floor at {height:.4}, where its lowest shapes are most often"),
+        None => "no floor: its lowest shapes are at no height often, and not at 0 at rest".into(),
     });
     for chain in figure.chains.iter().filter(|c| c.loose) {
         said.push(format!("the chain \"{}\" hangs and follows: softer than the rest", chain.name));
     }
     said
+}
+
+/// What a figure is taken for, how large and how heavy.
+fn size(figure: &Character) -> String {
+    let what = match figure.kind() {
+        Kind::Human => "a human",
+        Kind::FourLegged => "an animal on four legs",
+        Kind::Legged => "an animal on legs",
+        Kind::Thing => "a thing",
+    };
+    let mass: f64 = figure.limbs.iter().map(|l| l.mass).sum();
+    let metres = figure.metres_per_unit;
+    let tall = figure.height * metres;
+    let unit = if metres == 1.0 { String::new() } else { format!(", so a unit is taken for {metres} m") };
+    format!(
+        "taken for {what} {tall:.2} m tall and {mass:.1} kg heavy with all it holds ({:.4} units tall{unit}); --height and --mass say otherwise",
+        figure.height
+    )
 }
 
 fn bones(scene: &Scene) -> HashSet<usize> {
@@ -161,6 +180,16 @@ const FIGURE_STEPS_PER_SECOND: f64 = 120.0;
 
 /// A set-up for `scene` under the clip of that name (default: the first).
 pub fn automatic(scene: &Scene, clip: Option<&str>) -> Result<Setup, SetupError> {
+    automatic_with(scene, clip, &Wish::default())
+}
+
+/// The same, with what is known of its figures beforehand.
+pub fn automatic_with(scene: &Scene, clip: Option<&str>, wish: &Wish) -> Result<Setup, SetupError> {
+    for (name, value) in [("mass", wish.mass), ("height", wish.height), ("unit", wish.unit)] {
+        if let Some(v) = value.filter(|v| !(v.is_finite() && *v > 0.0)) {
+            return Err(SetupError::new(name, format!("{v} must be above 0")));
+        }
+    }
     let mut setup = Setup::default();
     let Some((index, clip)) = choose_clip(scene, clip)? else {
         return Ok(setup);
@@ -172,9 +201,10 @@ pub fn automatic(scene: &Scene, clip: Option<&str>) -> Result<Setup, SetupError>
     if let Some(size) = largest_mesh(scene).filter(|s| *s > CENTIMETRES_FROM) {
         setup.world.metres_per_unit = if size > 100.0 * CENTIMETRES_FROM { 0.001 } else { 0.01 };
     }
-    let figure = character(scene, clip);
+    setup.world.metres_per_unit = wish.unit.unwrap_or(setup.world.metres_per_unit);
+    let figure = character(scene, clip, wish);
     if let Some(figure) = &figure {
-        setup.world.metres_per_unit = metres_per_unit(figure.size);
+        setup.world.metres_per_unit = figure.metres_per_unit;
         setup.world.steps_per_second = Some(FIGURE_STEPS_PER_SECOND);
     }
     let joints = bones(scene);
@@ -217,6 +247,9 @@ pub fn automatic(scene: &Scene, clip: Option<&str>) -> Result<Setup, SetupError>
     }
     // A scene that shows what its figure stands on needs no floor besides.
     setup.world.floor = figure.and_then(|f| f.floor).filter(|_| !stands);
+    if setup.world.floor.is_none() {
+        setup.bodies.iter_mut().for_each(|b| b.contact.floor = None);
+    }
     Ok(setup)
 }
 
@@ -224,16 +257,6 @@ pub fn automatic(scene: &Scene, clip: Option<&str>) -> Result<Setup, SetupError>
 fn first_frame(clip: &Clip) -> f64 {
     let rate = frame_rate(clip);
     clip.range().map_or(0.0, |(start, _)| (start * rate + 1e-3).floor() / rate)
-}
-
-/// Metres per unit, by the size of a figure: what makes it neither a toy nor a tower, metres first. The others are told apart
-/// by one decade, so that a file that is scaled by a hundred weighs what it weighed.
-fn metres_per_unit(size: f64) -> f64 {
-    if (0.15..CENTIMETRES_FROM).contains(&size) {
-        return 1.0;
-    }
-    let plausible = |m: &f64| (0.5..5.0).contains(&(size * m));
-    [0.01, 0.001, 0.0001, 100.0].into_iter().find(plausible).unwrap_or(1.0)
 }
 
 /// What a mesh is that is not guided itself: in the way where nothing moves it, else wherever its keys or bones take it.

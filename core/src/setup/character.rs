@@ -8,18 +8,6 @@ use crate::shape::Kind;
 use glam::{DQuat, DVec3};
 use std::collections::HashMap;
 
-/// Living things are about as dense as water, kg/m^3.
-const DENSITY: f64 = 1000.0;
-
-/// Bones are softer than props, so that a blow is seen. They need no more to keep up with their keys, which they know.
-const FIRM: f64 = 0.6;
-
-/// Arms that hang carry nobody, and are softer still: what hits the body is seen in them first.
-const HANGS: f64 = 0.3;
-
-/// What a figure does on purpose it sees coming.
-const KNOWS: f64 = 0.9;
-
 /// Tails and ears are softer, and know nothing of what comes: they lag, and swing past.
 const LOOSE: f64 = 0.5;
 
@@ -37,7 +25,6 @@ pub(super) fn add(
     setup: &mut Setup,
 ) {
     let reference = |limb: &Limb| scene.reference(names, limb.node);
-    let per_volume = DENSITY * setup.world.metres_per_unit.powi(3);
     for chain in &figure.chains {
         setup.groups.push(Group::new(chain.name.clone(), firmness(chain)));
     }
@@ -47,19 +34,21 @@ pub(super) fn add(
         let chain = &figure.chains[limb.chain];
         let mut body = Body::new(reference(limb));
         body.shape = shape(&limb.form);
-        let mass = rounded(limb.volume * per_volume, 4);
+        let mass = rounded(limb.mass, 4);
         body.mass = Some(mass);
         let metres = setup.world.metres_per_unit;
         body.inertia = limb.moment.map(|m| [rounded(m * mass * metres * metres, 4); 3]);
-        if limb.parent.is_some() {
+        if let Some(parent) = limb.parent {
             body.guide.space = Space::Parent;
-        }
-        if limb.jointed {
             body.guide.follow = Parts::Orientation;
+            body.guide.parent = limb.beside.then(|| reference(&figure.limbs[parent]));
         }
-        if !chain.loose {
-            body.actuator.keep_up = Some(1.0.into());
-            body.actuator.anticipation = Some(KNOWS.into());
+        if let Some(tone) = limb.tone {
+            body.actuator.frequency = Some(rounded(tone.frequency_hz, 3).into());
+            body.actuator.damping = Some(tone.damping.into());
+            body.actuator.keep_up = Some(tone.keep_up.into());
+            body.actuator.anticipation = Some(tone.anticipation.into());
+            body.actuator.stance = tone.stance.then_some(true);
         }
         let strength = firmness(chain);
         let carries = limb.carries.max(stands_on(limb, figure, setup.world.metres_per_unit, strength));
@@ -68,7 +57,7 @@ pub(super) fn add(
         let turns = turned_by(limb, metres);
         body.actuator.max_torque =
             strong_enough(limb.fastest / turns, strength, &preset.max_torque, limb.widened);
-        if !limb.jointed {
+        if limb.parent.is_none() {
             // It bears its own weight, too.
             let weights = 1.0 + limb.thrown * metres / 9.81;
             body.actuator.max_force = strong_enough(weights, strength, &preset.max_force, 1.0);
@@ -81,9 +70,11 @@ pub(super) fn add(
         body.contact.passes.clone_from(&chain.near);
         body.contact.friction = limb.drags.then_some(0.0);
         body.pins = limb.still.iter().map(|s| pin(*s, start)).collect();
+        body.contact.floor = limb.floor.map(|height| rounded(height, 4));
         setup.bodies.push(body);
-        let Some(parent) = limb.parent.map(|p| &figure.limbs[p]).filter(|_| limb.jointed) else { continue };
+        let Some(parent) = limb.parent.map(|p| &figure.limbs[p]) else { continue };
         let mut joint = Joint::new(JointKind::Universal, [&reference(parent), &reference(limb)]);
+        joint.keyed_anchor = limb.slides;
         if let Some(room) = &limb.room {
             let seen = pose.placement(parent.node).to(&pose.placement(limb.node)).position;
             let frame = |position: DVec3, rotation: DQuat| JointFrame {
@@ -100,13 +91,9 @@ pub(super) fn add(
     }
 }
 
-/// How strong the muscles of a chain are.
+/// How strong the muscles of a chain are, beside their tone.
 fn firmness(chain: &Chain) -> f64 {
-    match (chain.loose, chain.hangs) {
-        (true, _) => LOOSE,
-        (false, true) => HANGS,
-        (false, false) => FIRM,
-    }
+    if chain.loose { LOOSE } else { 1.0 }
 }
 
 /// The groups of what leads each figure: how strongly it is held in the world.
@@ -153,12 +140,14 @@ fn stands_on(limb: &Limb, figure: &Character, metres_per_unit: f64, strength: f6
         return 0.0;
     }
     let own = limb.form.mass_properties();
-    let inertia = limb.volume * limb.moment.unwrap_or_else(|| own.principal().0.max_element() / own.mass);
+    let inertia = limb.mass * limb.moment.unwrap_or_else(|| own.principal().0.max_element() / own.mass);
     let preset = super::Preset::default().values();
-    let per_s2 =
-        2.0 * preset.alpha.first() / (preset.relaxation_time.first() * preset.relaxation_time.first());
-    let volume: f64 = figure.limbs.iter().map(|l| l.volume).sum();
-    let torque = volume * (9.81 / metres_per_unit) * own.radius;
+    let per_s2 = match limb.tone {
+        Some(tone) => (std::f64::consts::TAU * tone.frequency_hz).powi(2),
+        None => 2.0 * preset.alpha.first() / preset.relaxation_time.first().powi(2),
+    };
+    let whole: f64 = figure.limbs.iter().filter(|l| l.figure == limb.figure).map(|l| l.mass).sum();
+    let torque = whole * (9.81 / metres_per_unit) * own.radius;
     torque / (GIVES_RAD * inertia * per_s2 * strength)
 }
 

@@ -36,6 +36,10 @@ pub struct Contact {
     /// Nodes that it never touches, by name or `#index`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ignores: Vec<String>,
+    /// Height of the floor for it, scene units, in place of the world's: what keys take below that, or bring so near to it that it
+    /// would catch, has a lower one. Default: the world's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub floor: Option<f64>,
     /// A soft skin. Default: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coating: Option<Coating>,

@@ -26,11 +26,16 @@ pub(crate) fn reduce<'a>(
     if detail == 1.0 {
         return Ok(reduced);
     }
+    let names = scene.by_name();
     let node_of: HashMap<usize, usize> = bodies.iter().map(|(&node, &b)| (b, node)).collect();
     // What each body hangs on: the nearest body above it, if a joint holds it there.
     let mut limbs: HashMap<usize, (usize, usize)> = HashMap::new();
     for (&b, &node) in &node_of {
-        let above = std::iter::successors(scene.nodes[node].parent, |&p| scene.nodes[p].parent)
+        let hung = setup.bodies[b].guide.parent.as_ref();
+        let hung = hung.and_then(|name| crate::rig::resolve_node(scene, &names, name, "").ok());
+        let above = hung
+            .into_iter()
+            .chain(std::iter::successors(scene.nodes[node].parent, |&p| scene.nodes[p].parent))
             .find_map(|p| bodies.get(&p).copied().filter(|&p| setup.bodies[p].behaviour.simulated()));
         let joins = |j: &Joint, p: usize| {
             let has = |x: usize| j.between.iter().any(|n| *n == setup.bodies[x].node);

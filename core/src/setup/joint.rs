@@ -23,6 +23,10 @@ pub struct Joint {
     /// Its frames, one in each object's own space, instead of `at` and `axis`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frames: Option<[JointFrame; 2]>,
+    /// Whether the point of the first object at which it holds the second moves as keyed: for bones that stretch or slide. Of
+    /// `universal` joints between two nodes.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keyed_anchor: bool,
     /// Its main axis, in the world, as the scene is at the first frame. Default: the x axis of `at`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub axis: Option<[f64; 3]>,
@@ -84,6 +88,7 @@ impl Joint {
             between: between.map(String::from),
             at: None,
             frames: None,
+            keyed_anchor: false,
             axis: None,
             length: None,
             pitch: None,

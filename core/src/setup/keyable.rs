@@ -64,6 +64,17 @@ impl Keyable {
         }
     }
 
+    /// Every value as a function has it.
+    pub fn map(&self, of: impl Fn(f64) -> f64) -> Keyable {
+        match self {
+            Keyable::Constant(v) => Keyable::Constant(of(*v)),
+            Keyable::Keys(k) => {
+                let keys = k.keys.iter().map(|[time, value]| [*time, of(*value)]).collect();
+                Keyable::Keys(Keys { keys, between: k.between })
+            }
+        }
+    }
+
     /// Every value written in it.
     pub fn values(&self) -> Vec<f64> {
         match self {

@@ -11,6 +11,7 @@ mod contact;
 pub(crate) mod detail;
 mod joint;
 mod keyable;
+mod looseness;
 mod pin;
 mod preset;
 mod read;
@@ -21,11 +22,13 @@ pub(crate) mod through;
 mod vessel;
 mod write;
 
-pub use automatic::{Choice, automatic, choose_clip, explain, remarks};
+pub use crate::character::Wish;
+pub use automatic::{Choice, automatic, automatic_with, choose_clip, explain, remarks};
 pub use bake::{Bake, BakedDeformation, BakedKeys, BakedLayer};
 pub use contact::{Coating, Contact};
 pub use joint::{At, Direction, Give, Joint, JointFrame, JointKind, Swing};
 pub use keyable::{Between, Keyable, Keys};
+pub use looseness::{AS_WRITTEN, Weight};
 pub use pin::Pin;
 pub use preset::{Preset, Resolved, Root};
 pub use read::{SetupError, from_json, nearest, schema, to_json};
@@ -53,6 +56,9 @@ pub struct Setup {
     /// Clip that guides, by name or `#index`. Default: the first clip that moves something.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clip: Option<String>,
+    /// How loose everything is, from 0, the keys, to 1, a ragdoll, unless a body says otherwise. Default: by their presets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub looseness: Option<f64>,
     /// Gravity, fields, time.
     #[serde(default)]
     pub world: World,
@@ -76,6 +82,7 @@ impl Default for Setup {
             schema: None,
             sinew: VERSION,
             clip: None,
+            looseness: None,
             world: World::default(),
             groups: Vec::new(),
             bodies: Vec::new(),
@@ -368,6 +375,10 @@ pub struct Guide {
     pub follow: Parts,
     /// Whether the keys are chased where they are in the world, or relative to the (simulated) parent.
     pub space: Space,
+    /// `parent`: the body in whose frame the keys are chased, if not the nearest simulated ancestor. For feet and hands on IK
+    /// bones, which hang beside the limb that they end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
     /// What moves the target along the keys.
     pub timing: Timing,
     /// The farthest the target may be from the object, scene units. Default: from the object's size and the
@@ -513,6 +524,18 @@ pub struct Wait {
 pub struct Actuator {
     /// Where the values below start from. Default `reactive`.
     pub preset: Preset,
+    /// How loose it is, from 0, the keys, to 1, a ragdoll: a number instead of the preset, which is a named point on the same
+    /// slider (`subtle` 0.1, `reactive` 0.3, `weighty` 0.45, `loose` 0.6, `limp` 0.8, `ragdoll` 1). Default: the set-up's
+    /// `looseness`, else the preset's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub looseness: Option<f64>,
+    /// Natural frequency at which it answers, with everything that hangs on it, Hz: what `alpha` and `relaxation_time` say,
+    /// in other words, and instead of them. A looseness of 0.3 is as written. Keyable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frequency: Option<Keyable>,
+    /// Whether it carries its figure, as roots and legs do: looseness takes it last, from 0.7 on. Default false.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stance: Option<bool>,
     /// Share of the distance to the target that one relaxation time makes up, 0 or more; 0 does not pull. Keyable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alpha: Option<Keyable>,

@@ -97,10 +97,12 @@ impl Balance {
             }
         }
         let knows = |i: usize| f64::from(u8::from(rig.drive(i, start).compensation > 0.0));
-        self.hold(rig, state, solids, knows, |i| rig.drive(i, start).balance);
+        let stiffness = |i: usize| rig.drive(i, start).stiffness * rig.solids[i].inertia.max_element();
+        self.hold(rig, state, solids, knows, |i| rig.drive(i, start).balance, stiffness);
     }
 
-    /// Has them go on with the pose as it is now; each by as much as `share` says of its settings.
+    /// Has them go on with the pose as it is now; each by as much as `share` says of its settings, or as it knows of its
+    /// weight: all but what lets it sag, against its `stiffness` (torque per rad), by an angle.
     pub fn hold(
         &mut self,
         rig: &Rig,
@@ -108,6 +110,7 @@ impl Balance {
         solids: &[u32],
         share: impl Fn(usize) -> f64,
         helped: impl Fn(usize) -> f64,
+        stiffness: impl Fn(usize) -> f64,
     ) {
         if self.holds.is_empty() {
             return;
@@ -145,7 +148,12 @@ impl Balance {
             if !solid.start_balanced {
                 continue;
             }
-            let share = share(i);
+            let share = solid.weight.share.unwrap_or_else(|| share(i));
+            let sags = solid.weight.sag * stiffness(i);
+            let torque = match sags > 0.0 {
+                true => torque * (1.0 - sags / torque.length().max(sags)),
+                false => torque,
+            };
             for (memory, weight) in [(&mut s.force, force), (&mut s.torque, torque)] {
                 memory.correction += (weight - memory.weight) * share;
                 memory.weight = weight;

@@ -12,7 +12,7 @@ use super::step::step_cluster;
 use super::stretch::Leg;
 use super::touch::Touch;
 use super::{SolidState, State, Touched};
-use crate::actuator::Kept;
+use crate::actuator::{Kept, Saturation};
 use crate::rig::{Drive, Rig};
 use std::sync::Arc;
 
@@ -29,6 +29,8 @@ pub struct Lane {
     pub touch: Option<Touch>,
     /// How bodies gave way to their actuators in their free motion.
     pub yields: Vec<Yield>,
+    /// How the actuators of each body, force and torque, are kept to their limits in this step.
+    pub saturation: Vec<[Saturation; 2]>,
     /// The bodies before they moved.
     pub before: Vec<SolidState>,
     /// Room to go back to the start of a step.
@@ -71,6 +73,7 @@ impl Lane {
         let linkages = Linkages::new(rig);
         let balance = Balance::new(rig);
         Lane {
+            saturation: vec![[Saturation::Alone; 2]; rig.solids.len()],
             drives: (0..rig.solids.len()).map(|i| rig.drive(i, rig.range.start())).collect(),
             responses: vec![Kept::default(); rig.solids.len()],
             limits: vec![f64::INFINITY; rig.trackers.len()],

@@ -149,6 +149,8 @@ pub enum Cause {
     Astray(u32),
     /// It was touched, and is released: the same step again.
     Wakes(u32),
+    /// Its actuator would have to be stronger than it is: the same step again, with all that it can.
+    Saturates(u32),
 }
 
 impl Cause {
@@ -160,7 +162,8 @@ impl Cause {
             | Cause::Bounces(s)
             | Cause::Coating(s)
             | Cause::Astray(s)
-            | Cause::Wakes(s) => s,
+            | Cause::Wakes(s)
+            | Cause::Saturates(s) => s,
         }
     }
 }

@@ -11,7 +11,7 @@ use super::release::{release_in_time, wake};
 use super::state::{Cause, Fight, Halved, MOST_HALVED, Pace};
 use super::touch::{settle, touch};
 use super::{SolidState, State, TargetState};
-use crate::actuator::{Pull, move_mass, turn_body};
+use crate::actuator::{Pull, Saturation, move_mass, turn_body};
 use crate::dynamics::top;
 use crate::guide::Tracker;
 use crate::rig::{Drive, Rig, Solid};
@@ -32,6 +32,7 @@ const SLOWEST_SHARE: f64 = 0.01;
 pub fn step_cluster(rig: &Rig, state: &mut State, lane: &mut Lane, cluster: &Cluster<'_>, dt: f64) {
     release_in_time(rig, state, &lane.linkages, cluster.solids);
     if cluster.joints.is_empty() && cluster.pairs.is_empty() {
+        cluster.solids.iter().for_each(|i| lane.saturation[*i as usize] = [Saturation::Alone; 2]);
         let _ = step_once(rig, state, lane, cluster, dt, true);
         return;
     }
@@ -91,7 +92,11 @@ fn halve(
     first.max(halve(rig, state, lane, cluster, to, (level + 1, most), pace))
 }
 
-/// One step, taken again when it releases bodies by touching them; what failed, if it did.
+/// A step is taken again this often at most to find by how much actuators are at their limits: each may hold against another.
+const MOST_SATURATIONS: usize = 4;
+
+/// One step, taken again when it releases bodies by touching them, and when joints ask more of actuators than they have; what
+/// failed, if it did.
 fn step_awake(
     rig: &Rig,
     state: &mut State,
@@ -101,14 +106,65 @@ fn step_awake(
     whatever: bool,
 ) -> Result<(), Cause> {
     let strikes = state.strikes.len();
+    for &i in cluster.solids {
+        let i = i as usize;
+        let (joined, s) = (lane.linkages.holds(i), &state.solids[i]);
+        lane.saturation[i] = [&s.force, &s.torque].map(|memory| match joined {
+            true => Saturation::Joined(1.0 - memory.eased),
+            false => Saturation::Alone,
+        });
+    }
+    let mut left = if rig.solver.limited { 0 } else { MOST_SATURATIONS };
     loop {
         lane.keep(rig, state, cluster);
-        let outcome = step_once(rig, state, lane, cluster, dt, whatever);
-        let Err(Cause::Wakes(solid)) = outcome else { return outcome };
+        let mut outcome = step_once(rig, state, lane, cluster, dt, whatever);
+        if outcome.is_ok() && !cluster.linkages.is_empty() {
+            outcome = saturate(rig, state, lane, cluster, left > 0);
+        }
+        match outcome {
+            Err(Cause::Wakes(_)) => {}
+            Err(Cause::Saturates(_)) => left -= 1,
+            done => return done,
+        }
         lane.go_back(rig, state, cluster);
         state.strikes.truncate(strikes);
-        wake(rig, state, &lane.linkages, solid);
+        if let Err(Cause::Wakes(solid)) = outcome {
+            wake(rig, state, &lane.linkages, solid);
+        }
     }
+}
+
+/// Notes what the actuators of jointed bodies did in a step that is done; those that pulled more than they can, joints and
+/// all, or less than they could, are to do so by another share in the same step taken `again`.
+fn saturate(
+    rig: &Rig,
+    state: &mut State,
+    lane: &mut Lane,
+    cluster: &Cluster<'_>,
+    again: bool,
+) -> Result<(), Cause> {
+    let mut found = None;
+    for &i in cluster.solids {
+        let i = i as usize;
+        let (solid, drive, s) = (&rig.solids[i], &lane.drives[i], &mut state.solids[i]);
+        if !lane.linkages.holds(i) || s.fixed() {
+            continue;
+        }
+        let pulled =
+            [solid.position_target.is_some(), solid.rotation_target.is_some() && !lane.linkages.poses(i)];
+        let both = [(&mut s.force, drive.max_force), (&mut s.torque, drive.max_torque)];
+        for (k, (memory, most)) in both.into_iter().enumerate() {
+            if let (true, Saturation::Joined(share)) = (pulled[k], lane.saturation[i][k]) {
+                (memory.saturated, memory.eased) = (share < 1.0, 1.0 - share);
+                if let Some(share) = memory.saturates(share, most).filter(|_| again) {
+                    lane.saturation[i][k] = Saturation::Joined(share);
+                    found.get_or_insert(i as u32);
+                }
+            }
+            memory.note();
+        }
+    }
+    found.map_or(Ok(()), |solid| Err(Cause::Saturates(solid)))
 }
 
 /// One step; what failed, if it did. `Whatever` it takes, the state is then the best there is.
@@ -137,7 +193,8 @@ fn step_once(
         // What is quick to notice a push knows its own weight.
         let drives = &lane.drives;
         let knows = |i: usize| 1.0 - libm::exp(-drives[i].compensation);
-        lane.balance.hold(rig, state, cluster.solids, knows, |i| drives[i].balance);
+        let stiffness = |i: usize| drives[i].stiffness * rig.solids[i].inertia.max_element();
+        lane.balance.hold(rig, state, cluster.solids, knows, |i| drives[i].balance, stiffness);
         lane.help.find(rig, state, cluster.solids, drives, [from, to, h]);
         lane.balance.anticipate(rig, state, cluster.solids, drives, Span { from, to, h });
     }
@@ -270,12 +327,15 @@ fn step_solid(rig: &Rig, state: &mut State, lane: &mut Lane, i: usize, times: Ti
                 &drive,
                 &mut after.force,
                 &mut cached.position,
+                lane.saturation[i][0],
                 solid.mass,
                 before.velocity,
                 (acceleration, drag, wind),
                 times.h,
             );
-            after.force.note();
+            if !jointed {
+                after.force.note();
+            }
             after.position += moved;
             after.velocity = velocity;
             if answers && !(position_pull.is_some() && after.force.saturated) {
@@ -301,6 +361,7 @@ fn step_solid(rig: &Rig, state: &mut State, lane: &mut Lane, i: usize, times: Ti
                     &drive,
                     &mut after.torque,
                     &mut cached.rotation,
+                    lane.saturation[i][1],
                     (solid.inertia, solid.per_inertia),
                     (before.orientation, before.momentum),
                     surroundings.spin_drag,
@@ -310,7 +371,9 @@ fn step_solid(rig: &Rig, state: &mut State, lane: &mut Lane, i: usize, times: Ti
                     yields.turn = cached.rotation.yields();
                 }
             }
-            after.torque.note();
+            if !jointed {
+                after.torque.note();
+            }
         }
     }
     lane.yields[i] = yields;

@@ -1,6 +1,7 @@
 //! Every kind and field of a joint, against an exact answer or something that must not change.
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
+mod anchors;
 mod holds;
 mod limits;
 mod parent;

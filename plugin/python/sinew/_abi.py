@@ -12,7 +12,7 @@ NUL_TERMINATED = c_size_t(-1).value
 NONE = 0xFFFFFFFF
 
 
-ABI_VERSION = 65541
+ABI_VERSION = 65542
 STAGE_OPEN = 0
 STAGE_COMPILE = 1
 STAGE_SIMULATE = 2
@@ -38,11 +38,14 @@ PRESET_SUBTLE = 1
 PRESET_REACTIVE = 2
 PRESET_LIMP = 3
 PRESET_RAGDOLL = 4
+PRESET_WEIGHTY = 5
+PRESET_LOOSE = 6
 EVERY_FRAME = 1
 FRAMES = 2
 SINGLE = 4
 LOOP = 128
 HOLD = 256
+LOOSENESS = 8192
 LAYER_NONE = 0
 LAYER_FULL = 1
 LAYER_ADDITIVE = 2
@@ -189,6 +192,7 @@ class job_options(ctypes.Structure):
         ("layer", c_int32),
         ("only", c_char_p),
         ("only_length", c_size_t),
+        ("looseness", c_double),
     ]
 
 
@@ -223,6 +227,9 @@ class bake_request(ctypes.Structure):
         ("layer", c_int32),
         ("only", c_char_p),
         ("only_length", c_size_t),
+        ("mass", c_double),
+        ("height", c_double),
+        ("looseness", c_double),
     ]
 
 

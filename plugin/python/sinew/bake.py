@@ -38,7 +38,10 @@ def bake(
     *,
     setup: Optional[Path] = None,
     automatic: bool = False,
+    mass: Optional[float] = None,
+    height: Optional[float] = None,
     preset: Optional[str] = None,
+    looseness: Optional[float] = None,
     frames: Optional[tuple[float, float]] = None,
     every_frame: bool = False,
     loop: bool = False,
@@ -86,11 +89,13 @@ def bake(
     fill(
         request,
         dict(
-            preset=preset, frames=frames, every_frame=every_frame, loop=loop, tolerance=tolerance,
+            preset=preset, looseness=looseness, frames=frames, every_frame=every_frame, loop=loop, tolerance=tolerance,
             tolerance_deg=tolerance_deg, clip=clip, name=name, only=only, layer=layer, every=every,
             hold_frame=hold_frame,
         ),
     )  # fmt: skip
+    request.mass = mass or 0.0
+    request.height = height or 0.0
     paths = dict(scene=scene, output=output, setup=setup, asset_root=asset_root, plot=plot, contacts=contacts)
     for field, path in paths.items():
         set_text(request, field, None if path is None else os.fspath(path))

@@ -29,6 +29,9 @@ def fill(struct: Any, options: Dict[str, Any]) -> None:
     if options.get("hold_frame") is not None:
         flags |= _abi.HOLD
         struct.hold_frame = options["hold_frame"]
+    if options.get("looseness") is not None:
+        flags |= _abi.LOOSENESS
+        struct.looseness = options["looseness"]
     struct.flags = flags
     struct.preset = number_of(PRESETS, options.get("preset") or "none", "preset")
     struct.layer = number_of(LAYERS, options.get("layer") or "none", "layer")
@@ -87,6 +90,7 @@ class Job(Handle):
         setup: Optional[Setup] = None,
         *,
         preset: Optional[str] = None,
+        looseness: Optional[float] = None,
         frames: Optional[tuple[float, float]] = None,
         every_frame: bool = False,
         single: bool = False,
@@ -112,7 +116,7 @@ class Job(Handle):
         fill(
             options,
             dict(
-                preset=preset, frames=frames, every_frame=every_frame, single=single, loop=loop,
+                preset=preset, looseness=looseness, frames=frames, every_frame=every_frame, single=single, loop=loop,
                 tolerance=tolerance, tolerance_deg=tolerance_deg, clip=clip, name=name, only=only,
                 layer=layer, every=every, hold_frame=hold_frame,
             ),

@@ -12,7 +12,7 @@ from .handle import Handle, made
 from .scene import Path, Scene
 
 
-PRESETS = ("none", "subtle", "reactive", "limp", "ragdoll")
+PRESETS = ("none", "subtle", "reactive", "limp", "ragdoll", "weighty", "loose")
 
 
 class Setup(Handle):

@@ -113,6 +113,7 @@ fn nodes(entries: &[Entry<'_>], meshes: usize, skins: usize) -> Result<Vec<Node>
             local: transform::read(entry)?,
             mesh: entry.index("mesh", "mesh", meshes)?,
             skin: entry.index("skin", "skin", skins)?,
+            hidden: is_hidden(entry),
         });
     }
     for (i, entry) in entries.iter().enumerate() {
@@ -128,7 +129,17 @@ fn nodes(entries: &[Entry<'_>], meshes: usize, skins: usize) -> Result<Vec<Node>
         }
     }
     check_cycles(entries, &nodes)?;
+    // What is below something hidden is, too.
+    let above = |n: usize| std::iter::successors(Some(n), |&n| nodes[n].parent);
+    let hidden: Vec<bool> = (0..nodes.len()).map(|n| above(n).any(|n| nodes[n].hidden)).collect();
+    nodes.iter_mut().zip(hidden).for_each(|(node, hidden)| node.hidden = hidden);
     Ok(nodes)
+}
+
+/// Whether KHR_node_visibility hides a node.
+fn is_hidden(entry: &Entry<'_>) -> bool {
+    let visibility = entry.get("extensions").and_then(|e| e.get("KHR_node_visibility"));
+    visibility.and_then(|v| v.get("visible")).and_then(serde_json::Value::as_bool) == Some(false)
 }
 
 /// Every node must reach a root. Each chain is walked once: what is known to end is not walked again.

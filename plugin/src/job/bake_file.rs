@@ -2,7 +2,8 @@
 
 use super::contact_file::{check_contacts, contact_file};
 use super::{
-    ClipNames, JobError, LoadedSetup, Outcome, Progress, Report, SetupSource, Stage, load_setup, simulate,
+    ClipNames, JobError, LoadedSetup, Outcome, Progress, Report, SetupSource, Stage, load_setup_with,
+    simulate,
 };
 use crate::document::Document;
 use crate::gltf::ReadOptions;
@@ -10,7 +11,7 @@ use crate::usd::{self, Destination};
 use sinew_core::bake::{DEFAULT_TOLERANCE_DEG, DEFAULT_TOLERANCE_SHARE};
 use sinew_core::motion::Motion;
 use sinew_core::scene::Scene;
-use sinew_core::setup::{BakedKeys, BakedLayer, Preset, Root, Setup};
+use sinew_core::setup::{BakedKeys, BakedLayer, Preset, Root, Setup, Wish};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -36,6 +37,8 @@ pub struct BakeRequest {
     pub flatten: bool,
     /// USD: few keys as splines, instead of a sample at every frame.
     pub splines: bool,
+    /// What is known of figures, for a set-up that is made from the keys.
+    pub wish: Wish,
     /// Preset for every actuator.
     pub preset: Option<Preset>,
     /// Who holds figures up.
@@ -58,6 +61,8 @@ pub struct BakeRequest {
     pub only: Vec<String>,
     /// The whole motion, its difference to the keys, or both.
     pub layer: Option<BakedLayer>,
+    /// How loose everything is, 0 to 1, whatever the preset.
+    pub looseness: Option<f64>,
     /// Hold every pose for so many frames.
     pub every: Option<u32>,
     /// Frame from which on all stays as it is.
@@ -76,10 +81,13 @@ pub struct BakeRequest {
 }
 
 impl BakeRequest {
-    /// Puts what the request says over what the set-up says. The clip is [`load_setup`]'s to choose.
+    /// Puts what the request says over what the set-up says. The clip is [`load_setup_with`]'s to choose.
     pub fn overrule(&self, setup: &mut Setup) {
         if let Some(preset) = self.preset {
             setup.use_preset(preset);
+        }
+        if let Some(looseness) = self.looseness {
+            setup.use_looseness(looseness);
         }
         setup.world.detail = self.detail.unwrap_or(setup.world.detail);
         setup.world.solver.threads = self.threads.or(setup.world.solver.threads);
@@ -160,7 +168,7 @@ pub fn bake_file(
     let began = Instant::now();
     let mut document = Document::open(&request.scene, &request.read)?;
     let LoadedSetup { mut setup, name: setup_name, warnings } =
-        load_setup(&request.scene, &document, &request.setup, request.clip.as_deref())?;
+        load_setup_with(&request.scene, &document, &request.setup, request.clip.as_deref(), &request.wish)?;
     let open_s = began.elapsed().as_secs_f64();
 
     request.overrule(&mut setup);

@@ -1,13 +1,13 @@
 //! What is in a scene, and what would be simulated.
 
 use super::setup_file::AUTOMATIC;
-use super::{JobError, LoadedSetup, SetupSource, load_setup};
+use super::{JobError, LoadedSetup, SetupSource, load_setup_with};
 use crate::document::Document;
 use crate::gltf::ReadOptions;
 use serde::Serialize;
 use sinew_core::rig::{Carrier, compile};
 use sinew_core::scene::{Property, Scene};
-use sinew_core::setup::{Behaviour, choose_clip, explain, remarks};
+use sinew_core::setup::{Behaviour, Wish, choose_clip, explain, remarks};
 use std::collections::HashSet;
 use std::path::Path;
 
@@ -109,11 +109,13 @@ pub fn inspect(
     path: &Path,
     source: &SetupSource,
     clip: Option<&str>,
+    wish: &Wish,
     read: &ReadOptions,
 ) -> Result<Inspection, JobError> {
     let document = Document::open(path, read)?;
     let scene = document.scene();
-    let LoadedSetup { setup, name: setup_name, warnings } = load_setup(path, &document, source, clip)?;
+    let LoadedSetup { setup, name: setup_name, warnings } =
+        load_setup_with(path, &document, source, clip, wish)?;
     let bad = |error| JobError::Setup { file: setup_name.clone(), error };
     let chosen = choose_clip(scene, setup.clip.as_deref()).map_err(bad)?.map(|c| c.1);
     let mut found = Inspection {
@@ -133,15 +135,12 @@ pub fn inspect(
         remarks: Vec::new(),
         warnings: document.warnings().iter().cloned().chain(warnings).collect(),
     };
-    let choices = chosen.map_or_else(Vec::new, |c| explain(scene, c));
+    let wish = Wish { unit: document.unit(), ..*wish };
+    let choices = chosen.map_or_else(Vec::new, |c| explain(scene, c, &wish));
     // A set-up that somebody wrote has its own reasons.
     let automatic = setup_name == AUTOMATIC;
     if let Some(clip) = chosen.filter(|_| automatic) {
-        found.remarks = remarks(scene, clip);
-        if matches!(document, Document::Usd(_)) {
-            // The stage says how large a unit is.
-            found.remarks.retain(|r| !r.contains("a unit is taken for"));
-        }
+        found.remarks = remarks(scene, clip, &wish);
     }
     let mut simulated = HashSet::new();
     if !setup.bodies.is_empty() {

@@ -25,4 +25,4 @@ pub use physics_file::{PhysicsReport, PhysicsRequest, physics_file, save_physics
 pub use progress::{Progress, Stage};
 pub use report::{JointReport, LoopReport, Report, Status, Timings};
 pub use run::{Outcome, simulate};
-pub use setup_file::{LoadedSetup, SetupSource, load_setup, setup_beside};
+pub use setup_file::{LoadedSetup, SetupSource, load_setup, load_setup_with, setup_beside};

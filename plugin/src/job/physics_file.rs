@@ -1,12 +1,12 @@
 //! A scene and its set-up in, the scene with the set-up as physics out.
 
 use super::bake_file::{check_output, same_file};
-use super::{JobError, LoadedSetup, SetupSource, Status, load_setup};
+use super::{JobError, LoadedSetup, SetupSource, Status, load_setup_with};
 use crate::document::Document;
 use crate::gltf::{PhysicsDialect, ReadOptions};
 use crate::usd::{self, Destination};
 use serde::Serialize;
-use sinew_core::setup::{Setup, SetupError};
+use sinew_core::setup::{Setup, SetupError, Wish};
 use std::path::{Path, PathBuf};
 
 /// What to write into which file, and how.
@@ -18,6 +18,8 @@ pub struct PhysicsRequest {
     pub output: PathBuf,
     /// Where the set-up comes from.
     pub setup: SetupSource,
+    /// What is known of figures, for a set-up that is made from the keys.
+    pub wish: Wish,
     /// The clip that guides.
     pub clip: Option<String>,
     /// The extensions to write.
@@ -86,7 +88,7 @@ pub fn physics_file(request: &PhysicsRequest) -> Result<PhysicsReport, JobError>
     check_output(output)?;
     let document = Document::open(&request.scene, &request.read)?;
     let LoadedSetup { setup, name, warnings: of_setup } =
-        load_setup(&request.scene, &document, &request.setup, request.clip.as_deref())?;
+        load_setup_with(&request.scene, &document, &request.setup, request.clip.as_deref(), &request.wish)?;
     let mut warnings = document.warnings().to_vec();
     warnings.extend(of_setup);
     warnings.extend(save_physics(&document, &setup, &name, request.dialect, output)?);

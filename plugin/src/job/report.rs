@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use sinew_core::cycle::Gap;
-use sinew_core::motion::{Follow, Halving, Touching};
+use sinew_core::motion::{Fault, Follow, Halving, Touching};
 
 /// How a job ended, when it gave a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -53,6 +53,8 @@ pub struct Report {
     pub contacts: Touching,
     /// Where steps were too long and taken in halves.
     pub halvings: Vec<Halving>,
+    /// What went wrong, and could not be put right by shorter steps.
+    pub faults: Vec<Fault>,
     /// Keys written.
     pub keys: usize,
     /// Samples that they stand for.
@@ -68,6 +70,9 @@ pub struct Report {
     pub steps_apart: Option<f64>,
     /// What is worth knowing.
     pub warnings: Vec<String>,
+    /// What might have been meant instead.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hints: Vec<String>,
     /// How long it took.
     pub timings: Timings,
 }

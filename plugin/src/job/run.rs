@@ -4,9 +4,9 @@ use super::{JobError, JointReport, LoopReport, Progress, Report, Stage, Status, 
 use sinew_core::bake::{Baked, Deformation, bake, deformations};
 use sinew_core::cycle::{self, Gap};
 use sinew_core::joint::openings;
-use sinew_core::motion::{Motion, halvings, report, touching};
-use sinew_core::rig::{Compiled, compile};
-use sinew_core::scene::Scene;
+use sinew_core::motion::{Fault, Motion, faults, halvings, report, touching};
+use sinew_core::rig::{Compiled, Rig, compile};
+use sinew_core::scene::{Clip, Scene};
 use sinew_core::setup::{Setup, SetupError, choose_clip};
 use sinew_core::simulate::{End, run};
 use std::time::Instant;
@@ -64,23 +64,28 @@ pub fn simulate(
     timings.compile_s = began.elapsed().as_secs_f64();
 
     let began = Instant::now();
-    let mut stopped = false;
-    let mut told = |done: usize, of: usize| {
-        stopped = tell(Progress { stage: Stage::Simulate, done, of: of.saturating_sub(1) }).is_err();
-        !stopped
-    };
-    let mut turn = None;
-    let (motion, end) = match rig.range.turns {
-        1 => run(rig, &mut told),
-        _ => {
-            let done = cycle::run(rig, &mut told).ok_or(JobError::Cancelled)?;
-            turn = Some((done.turns, done.first, done.before, done.repeats));
-            (done.motion, End::Done)
+    let mut played = play(rig, &mut tell)?;
+    let mut compiled = compiled;
+    let mut steps = None;
+    for finer in FINER {
+        if played.faults.is_empty() {
+            break;
         }
-    };
-    if stopped {
-        return Err(JobError::Cancelled);
+        // What went wrong is simulated again with shorter steps, and what came out best is kept.
+        let Some(again) = more_steps(setup, &compiled.rig, finer) else { break };
+        let refined = compile(scene, &again, clip).map_err(bad)?;
+        let other = play(&refined.rig, &mut tell)?;
+        if worst(&other.faults) < worst(&played.faults) {
+            (played, compiled, steps) = (other, refined, again.world.steps_per_second);
+        }
     }
+    let rig = &compiled.rig;
+    if let Some(steps) = steps {
+        warnings.push(format!(
+            "simulated again at {steps} steps per second, because the first try went wrong; set world.steps_per_second to keep that"
+        ));
+    }
+    let Played { motion, end, turn, faults } = played;
     timings.simulate_s = began.elapsed().as_secs_f64();
 
     tell(Progress::begin(Stage::Bake))?;
@@ -91,6 +96,8 @@ pub fn simulate(
 
     let bodies = report(rig, &motion);
     let mut fell_short = notice(rig, &motion, end, &mut warnings);
+    fell_short |= !faults.is_empty();
+    warnings.extend(faults.iter().map(|f| f.text(rig.range.first)));
     let looped = turn.zip(baked.seam.clone()).map(|((turns, first, before, repeats), after)| {
         if !repeats {
             fell_short = true;
@@ -125,6 +132,7 @@ pub fn simulate(
         joints: joints(rig, &motion),
         contacts: touching(rig, &motion),
         halvings: halvings(rig, &motion),
+        faults,
         keys: baked.keys,
         samples: baked.samples,
         max_fit_error: baked.max_error,
@@ -132,9 +140,60 @@ pub fn simulate(
         looped,
         steps_apart: None,
         warnings,
+        hints: hints(setup, clip, rig.range.frames_per_second),
         timings,
     };
     Ok(Outcome { source, name, compiled, motion, baked, deformations, report })
+}
+
+/// One simulation: its motion, how it ended, of a loop its turns, and what went wrong.
+struct Played {
+    motion: Motion,
+    end: End,
+    turn: Option<(usize, Gap, Gap, bool)>,
+    faults: Vec<Fault>,
+}
+
+/// A motion with faults is simulated again with this many times as many steps, one after the other.
+const FINER: [f64; 2] = [2.0, 4.0];
+
+fn play(rig: &Rig, tell: &mut dyn FnMut(Progress) -> Result<(), JobError>) -> Result<Played, JobError> {
+    let mut stopped = false;
+    let mut told = |done: usize, of: usize| {
+        stopped = tell(Progress { stage: Stage::Simulate, done, of: of.saturating_sub(1) }).is_err();
+        !stopped
+    };
+    let mut turn = None;
+    let (motion, end) = match rig.range.turns {
+        1 => run(rig, &mut told),
+        _ => {
+            let done = cycle::run(rig, &mut told).ok_or(JobError::Cancelled)?;
+            turn = Some((done.turns, done.first, done.before, done.repeats));
+            (done.motion, End::Done)
+        }
+    };
+    if stopped {
+        return Err(JobError::Cancelled);
+    }
+    let faults = faults(rig, &motion);
+    Ok(Played { motion, end, turn, faults })
+}
+
+/// The set-up with `finer` times as many steps; `None` where steps are limited in time, and more would only be worse.
+fn more_steps(setup: &Setup, rig: &Rig, finer: f64) -> Option<Setup> {
+    if rig.solver.limited {
+        return None;
+    }
+    let mut again = setup.clone();
+    let steps = rig.range.steps_per_second.unwrap_or(rig.range.frames_per_second);
+    again.world.steps_per_second = Some(steps * finer);
+    Some(again)
+}
+
+/// How bad faults are: how many, and then how much.
+fn worst(faults: &[Fault]) -> f64 {
+    let most = faults.iter().map(|f| f.amount).fold(0.0, f64::max);
+    if faults.is_empty() { 0.0 } else { faults.len() as f64 + most / (1.0 + most) }
 }
 
 /// The warning about a loop that does not come to repeat itself.
@@ -147,8 +206,20 @@ fn restless(turns: usize, gap: &Gap) -> String {
     )
 }
 
+/// What might have been meant instead.
+fn hints(setup: &Setup, clip: Option<&Clip>, frames_per_second: f64) -> Vec<String> {
+    let whole = !setup.bake.looped && setup.bake.frames.is_none();
+    let is_cycle = |c: &&Clip| cycle::is_cycle(&c.channels, 1.0 / frames_per_second);
+    match clip.filter(|_| whole).filter(is_cycle) {
+        Some(_) => vec![
+            "this clip is a cycle, and its bake ends elsewhere than it begins: did you mean --loop?".into(),
+        ],
+        None => Vec::new(),
+    }
+}
+
 /// Adds what fell short to the warnings; whether anything did.
-fn notice(rig: &sinew_core::rig::Rig, motion: &Motion, end: End, warnings: &mut Vec<String>) -> bool {
+fn notice(rig: &Rig, motion: &Motion, end: End, warnings: &mut Vec<String>) -> bool {
     let mut fell_short = false;
     if let End::NotArrived { solid } = end {
         fell_short = true;
@@ -188,7 +259,7 @@ fn notice(rig: &sinew_core::rig::Rig, motion: &Motion, end: End, warnings: &mut 
 /// Joints that open by more than this share of the largest body, or this angle (rad), are open to the eye.
 const OPEN: f64 = 1e-3;
 
-fn joints(rig: &sinew_core::rig::Rig, motion: &Motion) -> Vec<JointReport> {
+fn joints(rig: &Rig, motion: &Motion) -> Vec<JointReport> {
     let broke = |of: usize| motion.broken().iter().find(|b| b.0 == of).map(|b| rig.range.first + b.1 as f64);
     openings(&rig.joints, motion.open_joints())
         .into_iter()

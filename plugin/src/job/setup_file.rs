@@ -3,7 +3,7 @@
 
 use super::JobError;
 use crate::document::Document;
-use sinew_core::setup::{self, Setup};
+use sinew_core::setup::{self, Setup, Wish};
 use std::path::{Path, PathBuf};
 
 /// Where a set-up comes from.
@@ -47,15 +47,27 @@ pub fn load_setup(
     source: &SetupSource,
     clip: Option<&str>,
 ) -> Result<LoadedSetup, JobError> {
+    load_setup_with(path, document, source, clip, &Wish::default())
+}
+
+/// The same, with what is known of figures, for a set-up that is made from the keys.
+pub fn load_setup_with(
+    path: &Path,
+    document: &Document,
+    source: &SetupSource,
+    clip: Option<&str>,
+    wish: &Wish,
+) -> Result<LoadedSetup, JobError> {
     let file = match source {
         SetupSource::File(file) => Some(file.clone()),
         SetupSource::Beside => Some(setup_beside(path)).filter(|f| f.exists()),
         SetupSource::Automatic => None,
     };
     let Some(file) = file else {
-        return without_file(document, clip);
+        return without_file(document, clip, wish);
     };
     let name = file.display().to_string();
+    check_wish(wish, &name)?;
     let text = std::fs::read_to_string(&file).map_err(|error| match error.kind() {
         std::io::ErrorKind::InvalidData => JobError::Setup {
             file: name.clone(),
@@ -71,18 +83,29 @@ pub fn load_setup(
     Ok(LoadedSetup { setup, name, warnings: Vec::new() })
 }
 
-fn without_file(document: &Document, clip: Option<&str>) -> Result<LoadedSetup, JobError> {
+/// Refuses what is known of figures for a set-up that says it all itself.
+fn check_wish(wish: &Wish, name: &str) -> Result<(), JobError> {
+    match *wish == Wish::default() {
+        true => Ok(()),
+        false => Err(JobError::Use(format!(
+            "--mass and --height are for set-ups made from the keys; in {name} change \"mass\" of bodies and \"metres_per_unit\", or add --auto"
+        ))),
+    }
+}
+
+fn without_file(document: &Document, clip: Option<&str>, wish: &Wish) -> Result<LoadedSetup, JobError> {
     let named = |file: &str| {
         let file = file.to_string();
         move |error| JobError::Setup { file, error }
     };
     if let Some(physics) = document.physics(clip).map_err(named(OF_THE_SCENE))? {
+        check_wish(wish, &format!("the {OF_THE_SCENE}"))?;
         return Ok(LoadedSetup {
             setup: physics.setup,
             name: OF_THE_SCENE.into(),
             warnings: physics.warnings,
         });
     }
-    let setup = document.automatic(clip).map_err(named(AUTOMATIC))?;
+    let setup = document.automatic_with(clip, wish).map_err(named(AUTOMATIC))?;
     Ok(LoadedSetup { setup, name: AUTOMATIC.into(), warnings: Vec::new() })
 }

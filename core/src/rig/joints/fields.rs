@@ -36,6 +36,14 @@ pub(super) fn check(wanted: &Joint, place: &str) -> Result<(), SetupError> {
     if let Some((_, field, cure)) = missing.iter().find(|m| m.0) {
         return refuse(field, format!("is what makes a \"{name}\" joint; {cure}"));
     }
+    if wanted.keyed_anchor && kind != Universal {
+        let why = format!("a \"{name}\" joint does not move its anchor; take \"universal\", or remove it");
+        return refuse("keyed_anchor", why);
+    }
+    if wanted.keyed_anchor && (wanted.grab || wanted.give.is_some()) {
+        let field = if wanted.grab { "grab" } else { "give" };
+        return refuse("keyed_anchor", format!("goes with no \"{field}\"; remove one of the two"));
+    }
     if let Some(slide) = &wanted.slide {
         if !frees_slide(kind) {
             return refuse("slide", format!("a \"{name}\" joint does not slide along an axis; remove it"));

@@ -64,8 +64,13 @@ impl Compiler<'_> {
             End::Keys(p) => self.paths[p].placement(time),
         };
         let frames = [at(ends[0]).to(&site.frames[0]), at(ends[1]).to(&site.frames[1])];
+        let anchor = match wanted.keyed_anchor {
+            true => Some(self.anchor(wanted, ends, &place)?),
+            false => None,
+        };
         let joint = |part: parts::Part| Joint {
             of: index,
+            anchor: anchor.filter(|_| part.kind == Kind::UNIVERSAL),
             rest: part.rest,
             spring: part.spring,
             track: part.track,
@@ -73,6 +78,22 @@ impl Compiler<'_> {
             ..Joint::new(name.clone(), ends, frames, part.kind)
         };
         Ok(parts.into_iter().map(joint).collect())
+    }
+
+    /// The path of the second object's side of a joint, as keyed, in the frame of the first end.
+    fn anchor(&mut self, wanted: &setup::Joint, ends: [End; 2], place: &str) -> Result<usize, SetupError> {
+        let [a, b] = &wanted.between;
+        let node = |name: &str| super::resolve_node(self.scene, &self.names, name, place);
+        let (first, second) = (node(a)?, node(b)?);
+        let on_second = match &wanted.frames {
+            Some([_, on_b]) => frame(on_b, place)?,
+            None => Placement::IDENTITY,
+        };
+        let offset = match ends[0] {
+            End::Solid(s) => self.solids[s].offset,
+            _ => Placement::IDENTITY,
+        };
+        Ok(self.relative_path(second, on_second, first, offset))
     }
 
     /// Where the joint is.

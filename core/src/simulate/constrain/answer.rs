@@ -187,9 +187,11 @@ impl Constraints {
                 };
             }
             let rates = rows.rates(&moving);
+            let slid = if joint.anchor.is_some() && rows.point { self.slid(rig, j, to) } else { DVec3::ZERO };
             for r in 0..rows.count {
                 let mut wanted = -rates[r];
                 match joint.kind {
+                    _ if joint.anchor.is_some() && r < 3 => wanted += slid[r],
                     Kind::SlideTo | Kind::TurnTo => wanted += (hold.to.rest - hold.from.rest) / h,
                     // What is past its end is put right later, without any speed.
                     _ if joint.kind.one_sided() => wanted -= rows.error[r].min(0.0) / h,

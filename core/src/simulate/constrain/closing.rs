@@ -112,7 +112,7 @@ impl Constraints {
             }
             // Or as near as numbers come: forces in long chains of hinges are sensitive without bounds.
             if closed || is_slow && within(GOOD) {
-                if changes < MOST_CHANGES && self.change_ranges(rig, changes < MOST_CHANGES / 3) {
+                if changes < MOST_CHANGES && self.change_ranges(rig, h, changes < MOST_CHANGES / 3) {
                     changes += 1;
                     last = f64::INFINITY;
                     self.hold_levers(rig);
@@ -388,7 +388,7 @@ impl Constraints {
     }
 
     /// Catches ranges past their end and, while `let_go`, lets go of those that would have to pull; whether there were any.
-    pub(super) fn change_ranges(&mut self, rig: &Rig, let_go: bool) -> bool {
+    pub(super) fn change_ranges(&mut self, rig: &Rig, h: f64, let_go: bool) -> bool {
         if !self.any_soft && !self.any_range {
             return false;
         }
@@ -403,7 +403,10 @@ impl Constraints {
                     continue;
                 }
                 for (soft, multiplier) in soft.iter_mut().zip(multipliers) {
-                    changed |= soft.spend(multiplier);
+                    changed |= match hold.muscle {
+                        true => soft.ease(*multiplier, h, let_go),
+                        false => soft.spend(multiplier),
+                    };
                 }
             }
             let ranges = hold.on && joint.kind.one_sided();

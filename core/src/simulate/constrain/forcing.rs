@@ -39,6 +39,9 @@ impl Constraints {
         }
         for (j, hold) in self.holds.iter().enumerate() {
             self.assembly.hold(&rig.joints, j, hold.to, hold.on);
+            if rig.joints[j].anchor.is_some() {
+                self.assembly.anchor(j, rig.joints[j].first_frame(&rig.paths, to));
+            }
             self.assembly.grab(j, state.joints[j].grabbed.unwrap_or(rig.joints[j].frames[1]));
         }
         self.free.iter_mut().zip(&self.bodies).for_each(|(free, body)| *free = body.placement);
@@ -78,7 +81,7 @@ impl Constraints {
             for e in 0..2 {
                 if let Some(body) = self.system.structure.ends[j][e] {
                     let Placement { position, rotation } = self.bodies[body].placement;
-                    hold.end[e] = hold.side(e, position, (&self.room.axes[body], rotation));
+                    hold.end[e] = hold.side(true, e, position, (&self.room.axes[body], rotation));
                 }
             }
             self.room.open[j] = self.assembly.open()[j];

@@ -74,10 +74,10 @@ impl Constraints {
     }
 
     /// Rounds or time ran out: the bodies go where least is open.
-    pub(super) fn leave_open(&mut self, rig: &Rig) {
+    pub(super) fn leave_open(&mut self, rig: &Rig, h: f64) {
         self.room.multipliers.copy_from_slice(&self.room.best.1);
         // Ropes do not push and springs have their strength, closed or not.
-        self.change_ranges(rig, true);
+        self.change_ranges(rig, h, true);
         self.follow(true);
         let (opening, angle) = self.residuals(rig);
         if !(opening + angle).is_finite() {
@@ -208,7 +208,7 @@ impl Constraints {
             for e in 0..2 {
                 if let Some(body) = self.system.structure.ends[j][e] {
                     let s = &state.solids[body];
-                    hold.end[e] = hold.side(e, s.position, (&self.room.axes[body], s.orientation));
+                    hold.end[e] = hold.side(true, e, s.position, (&self.room.axes[body], s.orientation));
                 }
             }
         }

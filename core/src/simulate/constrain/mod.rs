@@ -90,10 +90,12 @@ struct Hold {
     aims: bool,
     /// How many of its rows are translations.
     translations: usize,
-    /// Origin and axes of its frames, in their ends.
-    place: [DVec3; 2],
+    /// Origin, at the start and at the end, and axes of its frames, in their ends.
+    place: [[DVec3; 2]; 2],
     frame: [DMat3; 2],
     turned: [DQuat; 2],
+    /// How fast keys move the first origin in its end, at the end of the step, units/s.
+    slides: DVec3,
     /// A point firmly on a point and nothing else: most joints are, and need no axes.
     point: bool,
     /// A muscle: it needs to know how its frames are turned, and nothing else.
@@ -122,7 +124,7 @@ impl Hold {
     }
 
     fn frame_at(&mut self, frames: &[Placement; 2]) {
-        self.place = [frames[0].position, frames[1].position];
+        self.place = [[frames[0].position, frames[1].position]; 2];
         self.turned = [frames[0].rotation, frames[1].rotation];
         self.frame = self.turned.map(DMat3::from_quat);
     }
@@ -131,25 +133,25 @@ impl Hold {
     /// this; of points and muscles, only what they need.
     #[inline(always)]
     fn put(&mut self, at_end: bool, e: usize, position: DVec3, turned: (&DMat3, DQuat)) {
-        let whole = (!self.point && !self.muscle).then(|| self.side(e, position, turned));
+        let whole = (!self.point && !self.muscle).then(|| self.side(at_end, e, position, turned));
         let side = if at_end { &mut self.end[e] } else { &mut self.start[e] };
         if let Some(whole) = whole {
             *side = whole;
         } else if self.point {
-            let lever = *turned.0 * self.place[e];
+            let lever = *turned.0 * self.place[usize::from(at_end)][e];
             (side.point, side.lever) = (position + lever, lever);
         } else {
             side.turned = turned.1 * self.turned[e];
         }
     }
 
-    /// Where one of its frames is, with its end at `position` and turned like this.
+    /// Where one of its frames is, at the start or at the end of the step, with its end at `position` and turned like this.
     #[inline(always)]
-    fn side(&self, e: usize, position: DVec3, (axes, turned): (&DMat3, DQuat)) -> Side {
+    fn side(&self, at_end: bool, e: usize, position: DVec3, (axes, turned): (&DMat3, DQuat)) -> Side {
         if self.muscle {
             return Side { turned: turned * self.turned[e], ..Side::default() };
         }
-        let lever = *axes * self.place[e];
+        let lever = *axes * self.place[usize::from(at_end)][e];
         let point = position + lever;
         if self.point {
             return Side { point, lever, ..Side::default() };
@@ -321,7 +323,7 @@ impl Constraints {
         let mut closed = c.close(rig, h);
         c.cut_short = !closed && rig.solver.limited && c.is_near();
         if c.cut_short {
-            c.leave_open(rig);
+            c.leave_open(rig, h);
             closed = true; // as far as was asked for
         }
         c.clock.settle();
@@ -394,6 +396,11 @@ impl Constraints {
                 hold.on = on;
                 hold.frame_at(&[joint.frames[0], memory.grabbed.unwrap_or(joint.frames[1])]);
             }
+            if joint.anchor.is_some() {
+                hold.place[0][0] = joint.first_frame(&rig.paths, from).position;
+                hold.place[1][0] = joint.first_frame(&rig.paths, to).position;
+                hold.slides = joint.anchor_velocity(&rig.paths, to);
+            }
             for (e, end) in joint.ends.iter().enumerate() {
                 match end {
                     End::Solid(s) => {
@@ -401,11 +408,11 @@ impl Constraints {
                         hold.put(false, e, before.position, (&self.room.axes[*s], before.orientation));
                     }
                     other => {
-                        let at = |time: f64| {
+                        let at = |time: f64, at_end: bool| {
                             let Placement { position, rotation } = place(rig, *other, &[], time);
-                            hold.side(e, position, (&DMat3::from_quat(rotation), rotation))
+                            hold.side(at_end, e, position, (&DMat3::from_quat(rotation), rotation))
                         };
-                        (hold.start[e], hold.end[e]) = (at(from), at(to));
+                        (hold.start[e], hold.end[e]) = (at(from, false), at(to, true));
                     }
                 }
             }
@@ -497,6 +504,17 @@ pub fn aim(rig: &Rig, joint: &Joint, targets: &[TargetState], time: f64, end: bo
         aim.target = if end || !moves { at_end } else { aimed };
     }
     aim
+}
+
+impl Constraints {
+    /// How fast keys move the origin of a joint's first frame in the world, with bodies turned as [`Room::axes`] says.
+    #[inline(always)]
+    fn slid(&self, rig: &Rig, j: usize, time: f64) -> DVec3 {
+        match rig.joints[j].ends[0] {
+            End::Solid(s) => self.room.axes[s] * self.holds[j].slides,
+            other => place(rig, other, &[], time).rotation * self.holds[j].slides,
+        }
+    }
 }
 
 /// Where an end that is no hand is.

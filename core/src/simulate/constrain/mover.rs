@@ -40,10 +40,25 @@ pub struct Yield {
     pub coasts: bool,
 }
 
+/// A stiff actuator takes a push back within the step, or even turns it round; impulses at the end of a step still move it by
+/// this share of how far forces throughout the step do.
+const STIFFEST: f64 = 0.25;
+
+/// And never by less than this: a mobility of nothing is another kind of body.
+const LEAST_SHARE: f64 = 1e-9;
+
 impl Yield {
     /// Nothing but inertia.
     pub fn free(h: f64) -> Yield {
         Yield { shift: (0.5 * h * h, h), turn: (0.5 * h * h, h), coasts: false }
+    }
+
+    /// The driven mobility: what shares of its free velocity change an impulse leaves it with after a step of `h` seconds, in
+    /// position and orientation. 1 without an actuator.
+    #[inline(always)]
+    pub fn driven(&self, h: f64) -> [f64; 2] {
+        [self.shift, self.turn]
+            .map(|(way, rate)| (rate / h).max(STIFFEST * (2.0 * way / (h * h))).max(LEAST_SHARE))
     }
 }
 

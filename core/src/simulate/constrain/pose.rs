@@ -77,6 +77,9 @@ impl Constraints {
         for (j, joint) in rig.joints.iter().enumerate() {
             let on = joint.holds.on.as_ref().is_none_or(|on| on.at(time) > 0.5);
             self.assembly.hold(&rig.joints, j, Aim { rest: joint.rest.at(time), ..Aim::default() }, on);
+            if joint.anchor.is_some() {
+                self.assembly.anchor(j, joint.first_frame(&rig.paths, time));
+            }
         }
     }
 

@@ -1,14 +1,19 @@
-//! Velocities: impulses at the end of a step, so that no joint is opening there.
+//! Velocity projection: impulses at the end of a step, so that no joint is opening there.
+//!
+//! A driven body answers an impulse as it answered the forces of the step: by its driven response `b / m`, not by `h / m`
+//! (see [`crate::dynamics::response`]; `b = h` where nothing drives it). Its actuator absorbs the rest. A light root bone under
+//! a stiff drive acts like many tonnes in the position stage; taken by its raw mass here, it would be kicked to and fro
+//! instead of the limbs that hang on it, and the velocity zigzag of the midpoint rule would grow instead of being removed.
 
 // Rows and columns are the mathematics here; iterators would hide them.
 #![allow(clippy::needless_range_loop)]
 
 use super::{Constraints, Part};
 use crate::assemble::Mobility;
-use crate::dynamics::top;
+use crate::dynamics::top::{self, Axes};
 use crate::joint::{End, Kind, Measure};
 use crate::rig::Rig;
-use glam::{DMat3, DVec3};
+use glam::DVec3;
 
 impl Constraints {
     /// Takes away the rates at which joints open, at scene time `to`.
@@ -34,8 +39,9 @@ impl Constraints {
         for (i, s) in state.solids.iter().enumerate() {
             let b = &self.bodies[i];
             // Where joints are, the axes are those of the end of the step already.
+            let [shift, turn] = self.room.yields[i].driven(h);
             self.room.mobility[i] = match self.jointed[i] && !s.fixed() {
-                true => Mobility::along(b.per_mass, &self.room.axes[i], b.per_inertia),
+                true => Mobility::along(b.per_mass * shift, &self.room.axes[i], b.per_inertia * turn),
                 false => Mobility::NONE,
             };
         }
@@ -63,9 +69,12 @@ impl Constraints {
                 continue;
             }
             let (push, twist) = self.room.forces[i];
+            let [shift, turn] = self.room.yields[i].driven(h);
             s.velocity += push * self.room.mobility[i].shift;
+            s.force.action += push * ((shift - 1.0) / h);
             if rig.solids[i].simulate.orientation() {
-                s.momentum += twist;
+                s.momentum += twist * turn;
+                s.torque.action += twist * ((turn - 1.0) / h);
             }
         }
         if self.any_soft {
@@ -82,10 +91,11 @@ impl Constraints {
         self.system.harden();
         // Velocity and spin of the bodies, where forces will be.
         for (i, s) in state.solids.iter().enumerate() {
-            // What nothing turns has no mobility, and turns all the same.
-            let spin = match self.room.mobility[i].turn == DMat3::ZERO {
-                true => top::angular_velocity(s.orientation, s.momentum, rig.solids[i].per_inertia),
-                false => self.room.mobility[i].turn * s.momentum,
+            let per_inertia = rig.solids[i].per_inertia;
+            // Where joints are, the axes are those of the end of the step already.
+            let spin = match self.jointed[i] {
+                true => Axes::of(self.room.axes[i], per_inertia).scale(s.momentum, per_inertia),
+                false => top::angular_velocity(s.orientation, s.momentum, per_inertia),
             };
             self.room.forces[i] = (s.velocity, spin);
         }
@@ -104,6 +114,10 @@ impl Constraints {
             }
             let rates = rows.rates(&moving);
             self.room.wanted[j] = rates.map(|rate| -rate);
+            if joint.anchor.is_some() && rows.point {
+                let slid = self.slid(rig, j, to);
+                (0..3).for_each(|r| self.room.wanted[j][r] += slid[r]);
+            }
             if !hold.is_soft && !hold.aims {
                 continue;
             }

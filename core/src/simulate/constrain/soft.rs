@@ -40,7 +40,13 @@ pub struct Soft {
     strength: f64,
     ahead: f64,
     spent: bool,
+    /// The law it was made of, and the share of it that it pulls by: less where a muscle is at its limit.
+    law: Felt,
+    share: f64,
 }
+
+/// A muscle at its limit pulls within this share of it, below and above.
+const SATURATED_WITHIN: [f64; 2] = [0.03, 0.01];
 
 /// Springs that answer at more than this (1/s) do so at once; beyond it numbers end.
 const FIRM: f64 = 1e12;
@@ -67,6 +73,8 @@ impl Default for Soft {
             strength: f64::INFINITY,
             ahead: 0.0,
             spent: false,
+            law: Felt::default(),
+            share: 1.0,
         }
     }
 }
@@ -110,6 +118,36 @@ impl Soft {
         true
     }
 
+    /// Has a muscle pull by less of its law where that would be more than it can, and by more again where it could; whether
+    /// that is new. A constant pull instead, which is what `spend` has of a spring, would fling a light body past its target
+    /// within the step: the secant of the cut law falls to nothing there.
+    #[inline(always)]
+    pub fn ease(&mut self, multiplier: f64, h: f64, more: bool) -> bool {
+        let pull = (multiplier - self.ahead).abs();
+        let [below, above] = SATURATED_WITHIN;
+        let least = if more && self.share < 1.0 { self.strength * (1.0 - below) } else { 0.0 };
+        if self.spent || pull <= self.strength * (1.0 + above) && pull >= least {
+            return false;
+        }
+        let share = (self.share * self.strength / pull).min(1.0);
+        if share == self.share || !share.is_finite() {
+            return false;
+        }
+        let whole = self.law;
+        let Felt { k, c, forward, yielding, ahead, .. } = whole;
+        let known = ahead * yielding;
+        let eased = Felt { k: k * share, c: c * share, forward: (forward - known) * share + known, ..whole };
+        let firm = if eased.is_firm() { 0.0 } else { eased.k };
+        let (soft, _) = eased.answer(Response::new(firm, eased.damping(h), h), h);
+        *self = Soft { law: whole, share, ..soft };
+        true
+    }
+
+    /// Whether a muscle is at its limit.
+    pub fn is_eased(&self) -> bool {
+        self.spent || self.share < 1.0
+    }
+
     /// Cuts the pull of several rows at right angles to one strength, whatever its direction; whether that is new.
     pub fn spend_together(rows: &mut [Soft], multipliers: &mut [f64; MOST]) -> bool {
         let pull = multipliers[..rows.len()].iter().map(|l| l * l).sum::<f64>().sqrt();
@@ -141,7 +179,7 @@ impl Soft {
 }
 
 /// What a row of a spring is up to in a step.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Felt {
     /// The error at the start, where it ends without the spring, and how fast it grows; what its aim does to that.
     error: f64,
@@ -217,6 +255,8 @@ impl Felt {
             ahead,
             // What moves nothing pulls at nothing: a hand along the arm of a body that only turns.
             spent: yielding == 0.0,
+            law: *self,
+            share: 1.0,
         };
         (soft, soft.alone(end, free))
     }
@@ -345,8 +385,7 @@ impl Constraints {
                 let pull = self.holds[j].end[1].turned * pull;
                 let memory = &mut state.solids[solid].torque;
                 memory.action = pull;
-                memory.saturated = self.room.softs[j][..3].iter().any(Soft::is_spent);
-                memory.note();
+                memory.saturated = self.room.softs[j][..3].iter().any(Soft::is_eased);
             }
         }
     }

@@ -68,10 +68,6 @@ pub struct Body {
     pub held: f64,
 }
 
-/// A stiff actuator takes a push back within the step, or even turns it round; for the next contact it still gives way by
-/// this share of how far it moves.
-const STIFFEST: f64 = 0.25;
-
 impl Body {
     /// Something that nothing pushes: it stands, or follows its keys.
     pub fn keyed(rig: &Rig, path: usize, from: f64, to: f64, h: f64) -> Body {
@@ -136,12 +132,9 @@ impl Body {
         let moves = solid.simulate.position() && !before.fixed();
         let turns = solid.simulate.orientation() && !before.fixed();
         // Shares of what mass alone would do: of the velocity, and of the way.
-        let gain = |(way, rate): (f64, f64)| {
-            let far = 2.0 * way / (h * h);
-            let fast = (rate / h).max(STIFFEST * far).max(1e-9);
-            (fast, 0.5 * h * far / fast)
-        };
-        let ((shift_gain, shift), (turn_gain, turn)) = (gain(yields.shift), gain(yields.turn));
+        let [shift_gain, turn_gain] = yields.driven(h);
+        let [shift, turn] = [(yields.shift.0, shift_gain), (yields.turn.0, turn_gain)]
+            .map(|(way, fast)| 0.5 * h * (2.0 * way / (h * h)) / fast);
         let axes = Axes::new(free.orientation, solid.per_inertia);
         let lithe = if turns { axes.matrix(solid.per_inertia) } else { DMat3::ZERO };
         let light = if moves { 1.0 / solid.mass } else { 0.0 };

@@ -53,7 +53,8 @@ impl Tie {
             End::Keys(p) => rig.paths[p].placement(world.from),
             End::Hand(k) => rig.hands[k].at(world.from),
         };
-        let a = Side::new(&place(joint.ends[0]), &joint.frames[0]);
+        let first = place(joint.ends[0]);
+        let a = Side::new(&first, &joint.first_frame(&rig.paths, world.from));
         let b = Side::new(&place(joint.ends[1]), &memory.grabbed.unwrap_or(joint.frames[1]));
         let aims = [false, true]
             .map(|end| aim(rig, joint, &state.targets, if end { world.to } else { world.from }, end));
@@ -69,6 +70,7 @@ impl Tie {
             _ => (DVec3::ZERO, DVec3::ZERO),
         });
         let one_sided = joint.kind.one_sided();
+        let slid = first.rotation * joint.anchor_velocity(&rig.paths, world.to);
         for r in 0..rows.count {
             let on = [0, 1].map(|e| rows.row(e, r));
             let mut tie = Tie {
@@ -108,6 +110,8 @@ impl Tie {
                 (tie.most, tie.wanted) = (0.0, tie.wanted - rows.error[r] / h);
             } else if matches!(joint.kind, Kind::SlideTo | Kind::TurnTo) {
                 tie.wanted += (aims[1].rest - aims[0].rest) / h;
+            } else if joint.anchor.is_some() && r < 3 {
+                tie.wanted += slid[r];
             }
             tie.impulse = tie.impulse.max(tie.least).min(tie.most);
             tie.per = 1.0 / (yields + tie.give);

@@ -1,7 +1,7 @@
 //! What can be typed.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use sinew_core::setup;
+use sinew_core::setup::{self, Wish};
 use sinew_plugin::gltf::{PhysicsDialect, ReadOptions};
 use sinew_plugin::job::{AssembleRequest, BakeRequest, PhysicsRequest, SetupSource};
 use sinew_plugin::usd::Backend;
@@ -21,13 +21,13 @@ pub struct Arguments {
 #[derive(Subcommand)]
 pub enum Command {
     /// Simulate a scene and write it with a new clip.
-    Bake(Bake),
+    Bake(Box<Bake>),
     /// Close the joints of a broken or roughly posed scene: every frame of a clip, or the pose.
     ///
     /// Nothing is simulated.
     Assemble(Assemble),
     /// Show what is in a scene and what would be simulated.
-    Inspect(Input),
+    Inspect(Inspect),
     /// Write the automatic set-up as a file to edit, or write a set-up into the scene as physics.
     Setup(Setup),
     /// Print the version.
@@ -62,6 +62,23 @@ pub struct Input {
     pub json: bool,
 }
 
+/// What is known of figures, in place of what would be guessed. For set-ups made from the keys.
+#[derive(Args)]
+pub struct Figure {
+    /// What each figure weighs, without what it holds, kg [default: by what it is and how large].
+    #[arg(long, value_name = "KG")]
+    mass: Option<f64>,
+    /// How tall the tallest figure is, m [default: by what it is].
+    #[arg(long, value_name = "METRES")]
+    height: Option<f64>,
+}
+
+impl Figure {
+    pub fn wish(&self) -> Wish {
+        Wish { mass: self.mass, height: self.height, unit: None }
+    }
+}
+
 /// How USD is read and written.
 #[derive(Args)]
 pub struct Usd {
@@ -88,9 +105,19 @@ impl Usd {
 }
 
 #[derive(Args)]
+pub struct Inspect {
+    #[command(flatten)]
+    pub input: Input,
+    #[command(flatten)]
+    pub figure: Figure,
+}
+
+#[derive(Args)]
 pub struct Bake {
     #[command(flatten)]
     pub input: Input,
+    #[command(flatten)]
+    pub figure: Figure,
     /// Where to write the result; the extension chooses the format [default: NAME.sinew.EXT beside the scene, .usda for USD].
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -109,9 +136,13 @@ pub struct Bake {
     /// USD: write splines with few keys instead of a sample on every frame.
     #[arg(long)]
     pub splines: bool,
-    /// How strong every body is.
+    /// A named point between the keys and a ragdoll, for every actuator.
     #[arg(long)]
     pub preset: Option<Preset>,
+    /// How loose everything is: any point from 0, the keys, to 1, a ragdoll; presets are at 0.1 (subtle), 0.3 (reactive), 0.45
+    /// (weighty), 0.6 (loose), 0.8 (limp) and 1 (ragdoll).
+    #[arg(long, value_name = "0..1", value_parser = share, conflicts_with = "preset")]
+    pub looseness: Option<f64>,
     /// What holds characters up [default: as in the set-up].
     #[arg(long)]
     pub root: Option<Root>,
@@ -208,6 +239,8 @@ pub struct Setup {
     #[arg(long, value_name = "FILE", requires = "into")]
     pub setup: Option<PathBuf>,
     #[command(flatten)]
+    pub figure: Figure,
+    #[command(flatten)]
     pub usd: Usd,
     /// Print the set-up instead of writing it; with --into, print a report.
     #[arg(long)]
@@ -223,6 +256,10 @@ pub enum Preset {
     Subtle,
     /// Follows with weight and gives way when pushed.
     Reactive,
+    /// Follows with more weight: drags, overshoots and settles.
+    Weighty,
+    /// Relaxed: swings freely and comes back late.
+    Loose,
     /// Barely holds itself up and overshoots.
     Limp,
     /// Has no strength: falls as far as its joints allow.
@@ -263,7 +300,7 @@ impl Arguments {
         match &self.command {
             Command::Bake(a) => Some(&a.input.scene),
             Command::Assemble(a) => Some(&a.input.scene),
-            Command::Inspect(a) => Some(&a.scene),
+            Command::Inspect(a) => Some(&a.input.scene),
             Command::Setup(a) => a.scene.as_deref(),
             Command::Version { .. } => None,
         }
@@ -291,7 +328,7 @@ impl Arguments {
             .flatten()
             .collect(),
             Command::Assemble(a) => clip(&a.input.clip).into_iter().collect(),
-            Command::Inspect(a) => clip(&a.clip).into_iter().collect(),
+            Command::Inspect(a) => clip(&a.input.clip).into_iter().collect(),
             Command::Setup(a) => clip(&a.clip).into_iter().collect(),
             Command::Version { .. } => Vec::new(),
         }
@@ -302,7 +339,7 @@ impl Arguments {
         match &self.command {
             Command::Bake(a) => a.input.json,
             Command::Assemble(a) => a.input.json,
-            Command::Inspect(a) => a.json,
+            Command::Inspect(a) => a.input.json,
             Command::Setup(a) => a.json,
             Command::Version { json } => *json,
         }
@@ -330,6 +367,7 @@ impl Setup {
             scene: scene.into(),
             output: output.into(),
             setup: self.setup.clone().map_or(SetupSource::Beside, SetupSource::File),
+            wish: self.figure.wish(),
             clip: self.clip.clone(),
             dialect: match self.physics {
                 Physics::Khr => PhysicsDialect::Khronos,
@@ -372,12 +410,16 @@ impl Bake {
             in_place: self.in_place,
             flatten: self.flatten,
             splines: self.splines,
+            wish: self.figure.wish(),
             preset: self.preset.map(|p| match p {
                 Preset::Subtle => setup::Preset::Subtle,
                 Preset::Reactive => setup::Preset::Reactive,
+                Preset::Weighty => setup::Preset::Weighty,
+                Preset::Loose => setup::Preset::Loose,
                 Preset::Limp => setup::Preset::Limp,
                 Preset::Ragdoll => setup::Preset::Ragdoll,
             }),
+            looseness: self.looseness,
             root: self.root.map(|r| match r {
                 Root::Guided => setup::Root::Guided,
                 Root::Planted => setup::Root::Planted,
@@ -405,4 +447,10 @@ impl Bake {
             read: self.input.read(),
         }
     }
+}
+
+/// A number from 0 to 1.
+fn share(text: &str) -> Result<f64, String> {
+    let value: f64 = text.parse().map_err(|_| "not a number".to_string())?;
+    if (0.0..=1.0).contains(&value) { Ok(value) } else { Err("must be from 0 to 1".into()) }
 }

@@ -85,8 +85,10 @@ fn run(arguments: Arguments) -> Result<Status, JobError> {
             Ok(report.status)
         }
         Command::Inspect(a) => {
-            let found = job::inspect(&a.scene, &a.source(), a.clip.as_deref(), &a.read())?;
-            say::print(&if a.json { say::json(&found) } else { say::inspection(&found) });
+            let (input, wish) = (&a.input, a.figure.wish());
+            let found =
+                job::inspect(&input.scene, &input.source(), input.clip.as_deref(), &wish, &input.read())?;
+            say::print(&if input.json { say::json(&found) } else { say::inspection(&found) });
             Ok(Status::Done)
         }
         Command::Setup(a) => {
@@ -117,7 +119,8 @@ fn run(arguments: Arguments) -> Result<Status, JobError> {
 /// Writes the set-up that would be used, unless one is there already.
 fn set_up(scene: &Path, a: &arguments::Setup) -> Result<(), JobError> {
     let document = Document::open(scene, &a.read())?;
-    let loaded = job::load_setup(scene, &document, &SetupSource::Automatic, a.clip.as_deref())?;
+    let loaded =
+        job::load_setup_with(scene, &document, &SetupSource::Automatic, a.clip.as_deref(), &a.figure.wish())?;
     loaded.warnings.iter().for_each(|w| eprintln!("warning: {w}"));
     let setup = loaded.setup;
     let text = sinew_core::setup::to_text_with_sliders(&setup);

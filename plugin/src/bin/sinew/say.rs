@@ -104,6 +104,7 @@ pub fn bake(r: &Report) -> String {
         _ = writeln!(text, "  with uneven substeps at most {} units different", number(apart));
     }
     warnings(&mut text, &r.warnings);
+    r.hints.iter().for_each(|h| _ = writeln!(text, "  hint: {h}"));
     let t = &r.timings;
     _ = writeln!(
         text,

@@ -17,7 +17,7 @@ use crate::gltf::physics::{Form, Lump, ROUGH, Reader, SECONDS_WITHOUT_KEYS, shap
 use facts::{BodyFact, ColliderFact, MaterialFact};
 use glam::{DMat3, DQuat, DVec3};
 use sinew_core::scene::{Pose, Property};
-use sinew_core::setup::{self, Behaviour, Body, Contact, Setup, SetupError, Shape, choose_clip};
+use sinew_core::setup::{self, Behaviour, Body, Contact, Setup, SetupError, Shape, Wish, choose_clip};
 use sinew_core::shape::Kind;
 use std::collections::{HashMap, HashSet};
 
@@ -32,9 +32,8 @@ impl Document {
     }
 
     /// The set-up for the keys and nothing else, in what the stage says of units and time.
-    pub fn automatic(&self, clip: Option<&str>) -> Result<Setup, SetupError> {
-        let mut setup = setup::automatic(&self.scene, clip)?;
-        crate::document::in_known_units(&mut setup, 1.0);
+    pub fn automatic_with(&self, clip: Option<&str>, wish: &Wish) -> Result<Setup, SetupError> {
+        let mut setup = setup::automatic_with(&self.scene, clip, &Wish { unit: Some(1.0), ..*wish })?;
         self.in_time(&mut setup);
         Ok(setup)
     }

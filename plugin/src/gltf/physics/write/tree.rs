@@ -97,7 +97,7 @@ impl Writer<'_> {
             }
         }
         let local = Local::Channels(Channels { translation, rotation, scale: DVec3::ONE });
-        self.added.push(Node { name, parent, local, mesh: None, skin: None });
+        self.added.push(Node { name, parent, local, ..Node::default() });
         Some(index)
     }
 
