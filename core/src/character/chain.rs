@@ -92,6 +92,10 @@ fn title(name: &Name, kind: Kind) -> Option<(String, bool)> {
         None => "",
     };
     let (what, loose) = match name.part()? {
+        // A hip that has a side and an end is a leg's.
+        Part::Spine if kind != Kind::Human && name.side().is_some() && name.end() == Some(End::Hind) => {
+            ("hind leg", false)
+        }
         Part::Spine => return Some(("spine".into(), false)),
         Part::Head => return Some(("head".into(), false)),
         Part::Arm | Part::Leg if kind != Kind::Human && name.end() == Some(End::Front) => {

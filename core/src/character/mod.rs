@@ -351,11 +351,13 @@ mod tests {
         assert_eq!(chains, [("spine", false), ("left leg", false), ("right leg", false), ("tail", true)]);
         assert!(found.limbs[1..].iter().all(|l| l.parent.is_some() && l.room.is_some()));
         // Shapes fill what is seen: 0.16 + 2 * 0.0096 + 2 * 0.00075, at worst half of it counted twice.
-        let volume: f64 = found.limbs.iter().map(|l| l.form.volume()).sum();
+        let litres: f64 = found.limbs.iter().map(|l| l.mass).sum::<f64>() / found.metres_per_unit.powi(3);
+        let volume = litres / 1000.0;
         assert!((0.15..0.25).contains(&volume), "{volume}");
         assert!(found.limbs[0].carries > 1.0 && found.limbs[4].carries < found.limbs[3].carries);
         let floor = found.floor.unwrap();
-        assert!((floor - 0.1).abs() < 1e-9, "the soles are at {floor}");
+        // In the middle of where the soles are from moment to moment.
+        assert!((floor - 0.105).abs() < 1e-3, "the soles are at {floor}");
     }
 
     #[test]

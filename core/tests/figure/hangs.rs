@@ -23,7 +23,7 @@ fn a_foot_beside_its_leg_hangs_on_the_shin() {
     let foot = setup.bodies.iter().find(|b| b.node == "Foot.L").unwrap();
     assert_eq!(foot.guide.parent.as_deref(), Some("LowerLeg.L"));
     let joint = setup.joints.iter().find(|j| j.between[1] == "Foot.L").unwrap();
-    assert_eq!((joint.between[0].as_str(), joint.keyed_anchor), ("LowerLeg.L", false));
+    assert_eq!(joint.between[0], "LowerLeg.L");
 }
 
 /// What is jointed, grouped and massed is the same whichever clip is simulated, though one of them stretches the leg.
@@ -77,9 +77,10 @@ fn a_ragdolls_foot_stays_on() {
 #[test]
 fn a_thigh_that_slides_keeps_its_joint() {
     let mut leg = Leg::new();
-    leg.clip("Walk", 30, swing, |_| DVec3::ZERO);
+    let slides = |k: f64| DVec3::Z * 0.1 * (0.2 * k).sin();
+    leg.clip("Walk", 30, swing, slides);
     let thigh = leg.bones[0];
-    leg.figure.go(thigh, 30, |k| DVec3::new(0.0, -0.1, 0.1 * (0.2 * k).sin()));
+    leg.figure.go(thigh, 30, |k| DVec3::NEG_Y * 0.1 + slides(k));
     let setup = automatic(&leg.figure.scene, None).unwrap();
     let joint = setup.joints.iter().find(|j| j.between[1] == "UpperLeg.L").unwrap();
     assert_eq!((joint.between[0].as_str(), joint.keyed_anchor), ("Body", true));

@@ -79,11 +79,11 @@ fn tallest(scene: &Scene) -> f64 {
     all.iter().copied().fold(f64::MIN, f64::max) - all.iter().copied().fold(f64::MAX, f64::min)
 }
 
-/// A leading bone of a thousandth of the volume weighs and resists turning as what leads must.
+/// A leading bone of a fivehundredth of the volume weighs and resists turning as what leads must.
 #[test]
 fn a_tiny_leading_bone_can_lead() {
     let mut f = Figure::new();
-    let peg = f.bone("Bone", None, [0.0, 1.0, 0.0], Some(([0.03, 0.03, 0.03], [0.0; 3])));
+    let peg = f.bone("Bone", None, [0.0, 1.0, 0.0], Some(([0.08, 0.08, 0.08], [0.0; 3])));
     let mut above = peg;
     for i in 0..4 {
         let block = Some(([0.4, 0.4, 0.4], [0.0, 0.2, 0.0]));

@@ -470,6 +470,7 @@ fn physics_written_as_usd_is_baked_to_gltf() {
         let scene = repository::root().join(format!("examples/scenes/{name}.gltf"));
         let shot = folder.path().join("shot.usda");
         let request = PhysicsRequest {
+            wish: sinew_core::setup::Wish::default(),
             scene,
             output: shot.clone(),
             setup: SetupSource::Beside,

@@ -290,6 +290,7 @@ fn compiled(scene: &Scene, setup: &Setup) -> String {
 
 fn write_physics(scene: &Path, setup: SetupSource, output: &Path) -> Vec<String> {
     let request = PhysicsRequest {
+        wish: sinew_core::setup::Wish::default(),
         scene: scene.into(),
         output: output.into(),
         setup,
