@@ -38,7 +38,7 @@
 /**
  * The version of this interface that the header describes: major in the upper 16 bits, minor in the lower.
  */
-#define SINEW_ABI_VERSION 65541
+#define SINEW_ABI_VERSION 65542
 
 /**
  * Reading files.
@@ -171,6 +171,16 @@
 #define SINEW_PRESET_RAGDOLL 4
 
 /**
+ * Follows with more weight than reactive: drags, overshoots and settles.
+ */
+#define SINEW_PRESET_WEIGHTY 5
+
+/**
+ * Relaxed, between weighty and limp: swings freely and comes back late.
+ */
+#define SINEW_PRESET_LOOSE 6
+
+/**
  * Keys on every frame instead of few.
  */
 #define SINEW_EVERY_FRAME 1
@@ -195,6 +205,11 @@
  * `hold_frame` counts.
  */
 #define SINEW_HOLD 256
+
+/**
+ * `looseness` says how loose everything is.
+ */
+#define SINEW_LOOSENESS 8192
 
 /**
  * As the set-up says.
@@ -613,7 +628,7 @@ typedef struct sinew_job_options {
    */
   uint32_t struct_size;
   /**
-   * `SINEW_EVERY_FRAME`, `SINEW_FRAMES`, `SINEW_SINGLE`, `SINEW_LOOP`, `SINEW_HOLD`, added up.
+   * `SINEW_EVERY_FRAME`, `SINEW_FRAMES`, `SINEW_SINGLE`, `SINEW_LOOP`, `SINEW_HOLD`, `SINEW_LOOSENESS`, added up.
    */
   uint32_t flags;
   /**
@@ -676,6 +691,10 @@ typedef struct sinew_job_options {
    * Bytes of `only`.
    */
   size_t only_length;
+  /**
+   * How loose everything is, from 0, the keys, to 1, a ragdoll, when `flags` has `SINEW_LOOSENESS`.
+   */
+  double looseness;
 } sinew_job_options;
 
 /**
@@ -688,7 +707,8 @@ typedef struct sinew_bake_request {
   uint32_t struct_size;
   /**
    * `SINEW_EVERY_FRAME`, `SINEW_FRAMES`, `SINEW_REPLACE`, `SINEW_IN_PLACE`, `SINEW_AUTOMATIC`,
-   * `SINEW_COMPARE_STEPS`, `SINEW_LOOP`, `SINEW_HOLD`, `SINEW_FLATTEN`, `SINEW_OPENUSD`, `SINEW_SPLINES`, added up.
+   * `SINEW_COMPARE_STEPS`, `SINEW_LOOP`, `SINEW_HOLD`, `SINEW_FLATTEN`, `SINEW_OPENUSD`, `SINEW_SPLINES`,
+   * `SINEW_LOOSENESS`, added up.
    */
   uint32_t flags;
   /**
@@ -808,6 +828,10 @@ typedef struct sinew_bake_request {
    * How tall the tallest figure is, m; 0 for what it is taken for. Likewise.
    */
   double height;
+  /**
+   * How loose everything is, from 0, the keys, to 1, a ragdoll, when `flags` has `SINEW_LOOSENESS`.
+   */
+  double looseness;
 } sinew_bake_request;
 
 /**

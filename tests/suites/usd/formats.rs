@@ -476,7 +476,6 @@ fn physics_written_as_usd_is_baked_to_gltf() {
             setup: SetupSource::Beside,
             clip: None,
             dialect: PhysicsDialect::Khronos,
-            wish: Wish::default(),
             read: backend::options(),
         };
         physics_file(&request).unwrap_or_else(|e| panic!("{name}: {e}"));

@@ -296,7 +296,6 @@ fn write_physics(scene: &Path, setup: SetupSource, output: &Path) -> Vec<String>
         setup,
         clip: None,
         dialect: PhysicsDialect::Khronos,
-        wish: Wish::default(),
         read: backend::options(),
     };
     physics_file(&request).unwrap_or_else(|e| panic!("{}: {e}", scene.display())).warnings
