@@ -88,7 +88,6 @@ impl Figure {
 /// ends. `swing(k)` bends thigh and shin at frame k. `away` is how far the foot is from there.
 pub(crate) struct Leg {
     pub(crate) figure: Figure,
-    pub(crate) root: usize,
     pub(crate) hips: usize,
     pub(crate) bones: [usize; 3],
 }
@@ -103,7 +102,7 @@ impl Leg {
         let shin = figure.bone("LowerLeg.L", Some(thigh), [0.0, -0.45, 0.0], bar);
         let sole = Some(([0.1, 0.06, 0.25], [0.0, 0.0, 0.06]));
         let foot = figure.bone("Foot.L", Some(root), [0.0; 3], sole);
-        Leg { figure, root, hips, bones: [thigh, shin, foot] }
+        Leg { figure, hips, bones: [thigh, shin, foot] }
     }
 
     /// Adds a clip in which the leg swings, and the foot goes with it but for `away(k)`.
