@@ -50,6 +50,8 @@ impl Travel {
         pose.evaluate(start);
         let over =
             |node: usize| scene.nodes[node].parent.map_or(glam::DMat3::IDENTITY, |p| pose.world(p).matrix3);
+        // Feet that stay where they are while what leads them goes: that is no turn of a walk, and repeated it would tear legs off.
+        let mut stays: HashSet<usize> = HashSet::new();
         for c in roots.iter().filter(|c| !leading.contains(&c.node) && of_figure(c.node)) {
             let Some(lead) = lead_of(c.node) else {
                 let gap = DVec3::from_slice(&c.curve.gap());
@@ -64,10 +66,20 @@ impl Travel {
             let carried = scene.nodes[c.node].parent.map_or(DVec3::ZERO, world);
             let own = over(c.node).inverse() * (world(lead) - carried);
             let gap = DVec3::from_slice(&c.curve.gap());
-            if own.is_finite() && own != DVec3::ZERO && (gap - own).length() < gap.length() {
+            if !own.is_finite() || own == DVec3::ZERO {
+                continue;
+            }
+            if (gap - own).length() < gap.length() {
                 found.insert(c.node, own);
+            } else {
+                stays.insert(lead);
             }
         }
+        let stay = |node: &usize| {
+            stays.iter().any(|lead| up(*lead).any(|n| n == *node))
+                || lead_of(*node).is_some_and(|l| stays.contains(&l))
+        };
+        found.retain(|node, _| !stay(node));
         Travel(found)
     }
 

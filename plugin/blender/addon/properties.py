@@ -15,12 +15,15 @@ BEHAVIOURS = [
     ("free", "Free", "Only gravity, joints and contact; starts with the motion that its keys have"),
     ("static", "Static", "An obstacle that stands where it is at the first frame"),
 ]
+# By numbers, which saved files have: those that came later stand where they belong.
 PRESETS = [
-    ("automatic", "Automatic", "Reactive for objects; as strong as its clip needs for a character"),
-    ("subtle", "Subtle", "Stays on the keys and takes off the corners"),
-    ("reactive", "Reactive", "Follows with weight, and gives way when pushed"),
-    ("limp", "Limp", "Barely holds itself up, and swings past its keys"),
-    ("ragdoll", "Ragdoll", "No strength at all: falls as its joints let it"),
+    ("automatic", "Automatic", "Reactive for objects; as strong as its clip needs for a character", 0),
+    ("subtle", "Subtle", "Stays on the keys and takes off the corners", 1),
+    ("reactive", "Reactive", "Follows with weight, and gives way when pushed", 2),
+    ("weighty", "Weighty", "Follows with more weight: drags, overshoots and settles", 5),
+    ("loose", "Loose", "Relaxed: swings freely and comes back late", 6),
+    ("limp", "Limp", "Barely holds itself up, and swings past its keys", 3),
+    ("ragdoll", "Ragdoll", "No strength at all: falls as its joints let it", 4),
 ]
 TIMINGS = [
     ("timed", "Timed", "The keys' own times: the animator rules the timing"),

@@ -129,11 +129,30 @@ fn nodes(entries: &[Entry<'_>], meshes: usize, skins: usize) -> Result<Vec<Node>
         }
     }
     check_cycles(entries, &nodes)?;
-    // What is below something hidden is, too.
-    let above = |n: usize| std::iter::successors(Some(n), |&n| nodes[n].parent);
-    let hidden: Vec<bool> = (0..nodes.len()).map(|n| above(n).any(|n| nodes[n].hidden)).collect();
-    nodes.iter_mut().zip(hidden).for_each(|(node, hidden)| node.hidden = hidden);
+    hide_below(&mut nodes);
     Ok(nodes)
+}
+
+/// What is below something hidden is, too: each is looked at once, however long chains are.
+fn hide_below(nodes: &mut [Node]) {
+    let mut below: Vec<usize> = (0..nodes.len()).filter(|n| nodes[*n].hidden).collect();
+    if below.is_empty() {
+        return;
+    }
+    let mut children = vec![Vec::new(); nodes.len()];
+    for (n, node) in nodes.iter().enumerate() {
+        if let Some(parent) = node.parent {
+            children[parent].push(n);
+        }
+    }
+    while let Some(hidden) = below.pop() {
+        for &child in &children[hidden] {
+            if !nodes[child].hidden {
+                nodes[child].hidden = true;
+                below.push(child);
+            }
+        }
+    }
 }
 
 /// Whether KHR_node_visibility hides a node.

@@ -46,7 +46,9 @@ fn numbers(document: &Document, setup: &Setup) -> Vec<(String, Vec<f64>)> {
     };
     let mut all: Vec<(String, Vec<f64>)> =
         rig.colliders.all.iter().map(|c| (c.name.clone(), all_of(c))).collect();
-    all.sort_by(|a, b| (&a.0, a.1[0]).partial_cmp(&(&b.0, b.1[0])).unwrap());
+    // By all of them, without their last digits: parts of one size are told apart by where they are.
+    let rounded = |of: &[f64]| of.iter().map(|v| (v * 1e6).round() as i64).collect::<Vec<_>>();
+    all.sort_by_key(|(name, numbers)| (name.clone(), rounded(numbers)));
     all
 }
 
