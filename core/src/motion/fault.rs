@@ -55,7 +55,8 @@ const LEAST_FALL: f64 = 0.25;
 /// An actuator that holds less than this many times the weight of what it moves is not asked to stay on its keys...
 const HOLDS_WEIGHTS: f64 = 1.0;
 
-/// ...nor is what is led by an actuator that answers, with all that hangs on it, at less than this, rad/s: it is limp.
+/// ...nor is what is led by an actuator that lets go of its weight, or answers, with all that hangs on it, at less than this, rad/s:
+/// it is limp.
 const LIMP_RAD_PER_S: f64 = 10.0;
 
 /// ...nor is a group that was turned down below this share of its strength.
@@ -104,7 +105,8 @@ pub fn faults(rig: &Rig, motion: &Motion) -> Vec<Fault> {
         let limp = leads.is_some_and(|&i| {
             let mass: f64 = figure.solids.iter().map(|k| rig.solids[*k].mass).sum();
             let stiffness = rig.drive(i, rig.range.start()).stiffness * rig.solids[i].mass / mass;
-            stiffness < LIMP_RAD_PER_S * LIMP_RAD_PER_S
+            let lets_go = rig.solids[i].weight.share.is_some_and(|share| share < 1.0);
+            lets_go || stiffness < LIMP_RAD_PER_S * LIMP_RAD_PER_S
         });
         let let_go = limp || leads.is_some_and(|i| !solids.contains(i));
         if solids.is_empty() || let_go || figure.height.is_nan() || figure.height <= 0.0 {
