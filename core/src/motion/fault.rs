@@ -98,23 +98,24 @@ pub fn faults(rig: &Rig, motion: &Motion) -> Vec<Fault> {
         return found;
     }
     for figure in figures(rig, motion) {
-        let holds = |i: &usize| is_held(rig, *i);
-        let solids: Vec<usize> = figure.solids.iter().copied().filter(holds).collect();
         // Where what leads it lets go, all of it may go.
-        let leads = figure.solids.iter().find(|i| rig.carrier(**i).is_none());
-        let limp = leads.is_some_and(|&i| {
-            let mass: f64 = figure.solids.iter().map(|k| rig.solids[*k].mass).sum();
+        let mass: f64 = figure.solids.iter().map(|k| rig.solids[*k].mass).sum();
+        let leads = |i: usize| std::iter::successors(Some(i), |i| rig.carrier(*i)).last().unwrap_or(i);
+        let is_limp = |i: usize| {
             let stiffness = rig.drive(i, rig.range.start()).stiffness * rig.solids[i].mass / mass;
             let lets_go = rig.solids[i].weight.share.is_some_and(|share| share < 1.0);
             lets_go || stiffness < LIMP_RAD_PER_S * LIMP_RAD_PER_S
-        });
-        let let_go = limp || leads.is_some_and(|i| !solids.contains(i));
-        if solids.is_empty() || let_go || figure.height.is_nan() || figure.height <= 0.0 {
+        };
+        let holds = |i: &usize| is_held(rig, *i) && is_held(rig, leads(*i)) && !is_limp(leads(*i));
+        let solids: Vec<usize> = figure.solids.iter().copied().filter(holds).collect();
+        if solids.is_empty() || figure.height.is_nan() || figure.height <= 0.0 {
             continue;
         }
         let until = motion.times().iter().position(|t| *t >= figure.struck).unwrap_or(motion.frames());
         found.extend(displaced(rig, motion, &figure, &solids, until));
-        found.extend(jerk(rig, motion, &figure, &solids, until));
+        if figure.struck.is_infinite() {
+            found.extend(jerk(rig, motion, &figure, &solids));
+        }
         found.extend(energy(rig, motion, &figure, &solids, until));
     }
     found
@@ -167,6 +168,8 @@ fn figures(rig: &Rig, motion: &Motion) -> Vec<Figure> {
         }
     }
     let tops: Vec<usize> = (0..count).map(|i| top(&of, i)).collect();
+    // The floor strikes nobody: one walks on it.
+    let floors: Vec<usize> = rig.colliders.all.iter().filter(|c| c.name == "floor").map(|c| c.node).collect();
     let mut all: Vec<Figure> = Vec::new();
     for first in (0..count).filter(|i| tops[*i] == *i) {
         let solids: Vec<usize> = (0..count).filter(|i| tops[*i] == first).collect();
@@ -174,8 +177,8 @@ fn figures(rig: &Rig, motion: &Motion) -> Vec<Figure> {
         let struck = motion
             .strikes()
             .iter()
-            .filter(|s| nodes.contains(&s.nodes[0]) != nodes.contains(&s.nodes[1]))
-            .filter(|s| s.nodes.iter().any(|n| !nodes.contains(n) && rig.solid_of_node(*n).is_some()))
+            .filter(|s| s.nodes.iter().any(|n| !nodes.contains(n) && !floors.contains(n)))
+            .filter(|s| s.nodes.iter().any(|n| nodes.contains(n)))
             .map(|s| s.time)
             .fold(f64::INFINITY, f64::min);
         all.push(Figure { height: height(rig, motion, &solids), solids, struck });
@@ -211,7 +214,8 @@ fn displaced(rig: &Rig, motion: &Motion, figure: &Figure, solids: &[usize], unti
     worst
 }
 
-fn jerk(rig: &Rig, motion: &Motion, figure: &Figure, solids: &[usize], until: usize) -> Option<Fault> {
+fn jerk(rig: &Rig, motion: &Motion, figure: &Figure, solids: &[usize]) -> Option<Fault> {
+    let until = motion.frames();
     let third = |at: &dyn Fn(usize) -> DVec3, f: usize| {
         (at(f) - at(f - 3) + (at(f - 2) - at(f - 1)) * 3.0).length_squared()
     };

@@ -7,19 +7,16 @@ use crate::thrown::{BIPED, near_when_thrown};
 use sinew_tests::made::character::Character;
 
 #[test]
-#[ignore = "a figure that a tiny bone leads is thrown down by its own walk"]
 fn a_knight_that_a_tiny_bone_leads_stays_near_its_keys() {
     near_their_keys(vec![Figure::made(&Character::knight(), "Walk")]);
 }
 
 #[test]
-#[ignore = "a figure that a tiny bone leads shakes"]
 fn a_knight_that_a_tiny_bone_leads_moves_smoothly() {
     smooth(vec![Figure::made(&Character::knight(), "Walk")]);
 }
 
 #[test]
-#[ignore = "a figure that a tiny bone leads leaves its keys even without weight and with all strength"]
 fn a_knight_that_a_tiny_bone_leads_is_its_keys() {
     are_their_keys(vec![Figure::made(&Character::knight(), "Walk")]);
 }

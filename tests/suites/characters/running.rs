@@ -167,13 +167,16 @@ impl Course {
             touching::deepest_of(&hit.rig, &scene, Some(&hit.clip), rate, times.len()).unwrap();
         judge.hear("inside each other", deepest.depth / height, SUNK, &format!("of its height ({deepest})"));
         let sunk = (self.low - lowest(&scene, &hit.clip)) / height;
-        judge.hear("lowest vertex", sunk, SUNK, "of its height below the clip's");
+        judge.hear("lowest vertex", sunk, PRESSED, "of its height below the clip's");
     }
 }
 
+/// What is pressed down by a box sinks as far as the floor is lowered for it, so that paws do not trip: as a part of its height.
+const PRESSED: f64 = 0.06;
+
 /// Those that run, what leads them, and by how much their joints turn at least when they meet a box, degrees.
 fn runners() -> Vec<(Figure, &'static str, f64)> {
-    let made = (Figure::made(&Character::quadruped(), "Run"), "Hips", 10.0);
+    let made = (Figure::made(&Character::quadruped(), "Run"), "Hips", 5.0);
     std::iter::once(made).chain(Figure::sample("Fox.glb", "Run").map(|f| (f, "b_Hip_01", 15.0))).collect()
 }
 

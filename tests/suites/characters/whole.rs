@@ -1,23 +1,23 @@
-//! Characters that nobody tuned for, as the sample folder has them: each is one figure, the same in all of its clips, of plausible
+//! Made characters, and those that nobody tuned for, where the sample folder has some: each is one figure, the same in all of its clips, of plausible
 //! weight, and holds together as a ragdoll.
 
 use super::open;
 use sinew_core::rig::compile;
 use sinew_core::setup::{Preset, Setup, Space, automatic, choose_clip};
 use sinew_core::simulate::run;
-use sinew_tests::sample;
-use std::path::PathBuf;
+use sinew_tests::made::character::Character;
+use sinew_tests::{sample, scratch};
+use std::path::{Path, PathBuf};
 
 /// A ragdoll's joints are open by no more than this part of its size.
 const TORN: f64 = 1e-3;
 
-/// Every .glb of the sample folder's characters, in order; none when there is no such folder.
-fn files() -> Vec<PathBuf> {
-    let Some(folder) = sample::folder().map(|f| f.join("characters")) else { return Vec::new() };
-    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
-    let mut files: Vec<PathBuf> = entries.flatten().map(|e| e.path()).collect();
-    files.retain(|f| f.extension().is_some_and(|e| e == "glb"));
-    files.sort();
+/// The made ones, written into `scratch`, and every .glb of the sample folder's characters, in order.
+fn files(scratch: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = Character::all().iter().map(|c| c.write(scratch)).collect();
+    if let Some(folder) = sample::folder().map(|f| f.join("characters")).filter(|f| f.is_dir()) {
+        files.extend(sample::with_extension(&folder, &["glb"]));
+    }
     files
 }
 
@@ -32,7 +32,8 @@ fn made(setup: &Setup) -> String {
 
 #[test]
 fn each_is_one_figure_the_same_in_all_clips() {
-    sample::each(&files(), |file| {
+    let folder = scratch::folder("whole");
+    sample::each(&files(folder.path()), |file| {
         let document = open(file);
         let scene = document.scene();
         let clips = || (0..scene.clips.len()).map(|c| format!("#{c}"));
@@ -57,7 +58,8 @@ fn each_is_one_figure_the_same_in_all_clips() {
 
 #[test]
 fn ragdolls_stay_in_one_piece_and_land() {
-    sample::each(&files(), |file| {
+    let folder = scratch::folder("whole");
+    sample::each(&files(folder.path()), |file| {
         let document = open(file);
         let scene = document.scene();
         let mut setup = automatic(scene, None).map_err(|e| e.to_string())?;
