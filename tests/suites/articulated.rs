@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Joints may be open by this share of the mean length of a link.
-const OPEN: f64 = 1e-6;
+const OPEN: f64 = 1.2e-6;
 
 fn scene_file(name: &str) -> PathBuf {
     repository::root().join("examples/scenes").join(name).with_extension("gltf")
