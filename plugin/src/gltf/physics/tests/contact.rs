@@ -3,7 +3,7 @@
 use super::write::{DIALECTS, rig, scene, written};
 use super::*;
 use proptest::prelude::*;
-use sinew_core::rig::Collider;
+use sinew_core::rig::{Carrier, Collider, Rig};
 use sinew_core::setup::{Contact, Part};
 
 fn contact() -> impl Strategy<Value = Contact> {
@@ -41,7 +41,7 @@ fn shape() -> impl Strategy<Value = Shape> {
 fn numbers(document: &Document, setup: &Setup) -> Vec<(String, Vec<f64>)> {
     let rig = rig(document, setup);
     let all_of = |c: &Collider| {
-        let at = reaches(c);
+        let at = reaches(&rig, c);
         [c.size, c.material.friction, c.material.grip, c.material.bounce].into_iter().chain(at).collect()
     };
     let mut all: Vec<(String, Vec<f64>)> =
@@ -52,9 +52,13 @@ fn numbers(document: &Document, setup: &Setup) -> Vec<(String, Vec<f64>)> {
     all
 }
 
-/// The middle of a collider, and how far it reaches in some directions.
-fn reaches(c: &Collider) -> Vec<f64> {
-    let at = c.place;
+/// The middle of a collider, and how far it reaches in some directions, in the frame of its node: which of its principal axes a body
+/// counts first is nobody's business.
+fn reaches(rig: &Rig, c: &Collider) -> Vec<f64> {
+    let at = match c.carrier {
+        Carrier::Solid(s) => rig.solids[s].offset.then(&c.place),
+        _ => c.place,
+    };
     let reach = |way: DVec3| {
         let own = at.rotation.conjugate() * way;
         let shape = c.geometry.shape().as_support_map().unwrap();
