@@ -1,7 +1,7 @@
 //! Characters that nobody has seen, by the thousand: whatever the body, the clip, the unit, the preset, and looped or not, no bake
 //! that says it is done is torn, jerks, opens its joints, or moves a foot that stands.
 //!
-//! SINEW_CHARACTERS says how many (default 200), SINEW_FIRST_CHARACTER with which seed to begin.
+//! SINEW_RANDOM_CHARACTERS says how many (default 200), SINEW_FIRST_RANDOM_CHARACTER with which seed to begin.
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
@@ -180,7 +180,7 @@ fn bake(seed: u64, folder: &Path, seen: &mut Seen) {
 
 #[test]
 fn characters_that_nobody_has_seen_hold_together() {
-    let (count, first) = (number("SINEW_CHARACTERS", 200), number("SINEW_FIRST_CHARACTER", 0));
+    let (count, first) = (number("SINEW_RANDOM_CHARACTERS", 200), number("SINEW_FIRST_RANDOM_CHARACTER", 0));
     let folder = scratch::folder("generated");
     let next = AtomicU64::new(first);
     let threads = std::thread::available_parallelism().map_or(2, usize::from);

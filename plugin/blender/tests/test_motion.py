@@ -134,7 +134,8 @@ class Controls(unittest.TestCase):
     def test_a_locked_control_is_left_alone_and_what_it_misses_is_named(self):
         rig = scenes.control_rig()
         rig.pose.bones["ctrl_lower"].lock_rotation = (True, True, True)
-        bpy.context.scene.sinew.skeleton = "controls"
+        # Limp enough that there is something to miss.
+        bpy.context.scene.sinew.skeleton, bpy.context.scene.sinew.preset = "controls", "limp"
         run, _, _ = run_whole()
         self.assertTrue(any("ctrl_lower rotation X" in w for w in run.warnings))
         self.assertTrue(any('bone "lower"' in w and "degrees off" in w for w in run.warnings), run.warnings)
@@ -153,7 +154,7 @@ class Controls(unittest.TestCase):
             tip = Vector(place) + (Quaternion((w, x, y, z)) @ turn) @ Vector((0, length, 0))
             worst = max(worst, (rig.pose.bones["lower"].tail - tip).length)
         # Blender's own solver stops there.
-        self.assertLess(worst, 2e-3)
+        self.assertLess(worst, 3e-3)
 
 
     def test_a_pole_leads_the_knee(self):
