@@ -37,6 +37,9 @@ pub enum FaultKind {
 /// Further from its keys than this share of its figure's height, a limb is torn off them.
 const MOST_DISPLACED: f64 = 0.6;
 
+/// A single object cuts corners and eases over jumps of its keys: it is off by more than all of its way.
+const MOST_DISPLACED_ALONE: f64 = 1.5;
+
 /// More squared jerk than this many times the keys' is a tremor or a pop.
 const MOST_JERK: f64 = 3.0;
 
@@ -201,11 +204,12 @@ fn height(rig: &Rig, motion: &Motion, solids: &[usize]) -> f64 {
 
 fn displaced(rig: &Rig, motion: &Motion, figure: &Figure, solids: &[usize], until: usize) -> Option<Fault> {
     let mut worst: Option<Fault> = None;
+    let most = if figure.solids.len() == 1 { MOST_DISPLACED_ALONE } else { MOST_DISPLACED };
     for f in 0..until {
         for &i in solids {
             let s = &motion.frame(f)[i];
             let amount = (s.node.position - s.keys.position).length() / figure.height;
-            if amount > MOST_DISPLACED && worst.as_ref().is_none_or(|w| amount > w.amount) {
+            if amount > most && worst.as_ref().is_none_or(|w| amount > w.amount) {
                 let node = rig.solids[i].name.clone();
                 worst = Some(Fault { node, frame: f, kind: FaultKind::Displaced, amount });
             }
