@@ -300,7 +300,8 @@ fn gltf_files_become_usd_that_plays_alike_and_has_no_faults() {
             && scene.clips.len() == 1
             && said.is_empty()
             && document.warnings().is_empty()
-            && (a - b).abs() > 1e-3 * a
+            // A human weighs by its height at rest, and rest is not the same pose in both: a few per cent.
+            && (a - b).abs() > 0.05 * a
         {
             return Err(format!("the automatic set-up weighs {a} kg, as USD {b}"));
         }
