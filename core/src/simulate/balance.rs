@@ -87,6 +87,11 @@ impl Balance {
         self.leads.get(lead).copied().unwrap_or(false).then_some(lead)
     }
 
+    /// What a solid is guided against, and the joint between the two in the solid's frame.
+    pub fn joint(&self, solid: usize) -> Option<(usize, Placement)> {
+        self.holds.get(solid).copied().flatten().map(|(parent, joint)| (parent as usize, joint))
+    }
+
     /// Has the muscles of these solids, parents before children, begin to hold what hangs on them.
     pub fn begin(&mut self, rig: &Rig, state: &mut State, solids: &[u32]) {
         let start = state.time;

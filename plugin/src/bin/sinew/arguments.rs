@@ -143,6 +143,10 @@ pub struct Bake {
     /// (weighty), 0.6 (loose), 0.8 (limp) and 1 (ragdoll).
     #[arg(long, value_name = "0..1", value_parser = share, conflicts_with = "preset")]
     pub looseness: Option<f64>,
+    /// A blow without an object: a bone, a frame, a direction in the world (x, -z, or 1:0.5:0) and newton seconds; 5 kg that
+    /// come at 5 m/s have 25. May be given several times.
+    #[arg(long, value_name = "BONE,FRAME,DIRECTION,NS", value_parser = hit, allow_hyphen_values = true)]
+    pub hit: Vec<setup::Impulse>,
     /// What holds characters up [default: as in the set-up].
     #[arg(long)]
     pub root: Option<Root>,
@@ -420,6 +424,7 @@ impl Bake {
                 Preset::Ragdoll => setup::Preset::Ragdoll,
             }),
             looseness: self.looseness,
+            hits: self.hit.clone(),
             root: self.root.map(|r| match r {
                 Root::Guided => setup::Root::Guided,
                 Root::Planted => setup::Root::Planted,
@@ -453,4 +458,47 @@ impl Bake {
 fn share(text: &str) -> Result<f64, String> {
     let value: f64 = text.parse().map_err(|_| "not a number".to_string())?;
     if (0.0..=1.0).contains(&value) { Ok(value) } else { Err("must be from 0 to 1".into()) }
+}
+
+/// A blow: BONE,FRAME,DIRECTION,NEWTON_SECONDS. Names may have commas.
+fn hit(text: &str) -> Result<setup::Impulse, String> {
+    let mut parts = text.rsplitn(4, ',');
+    let [Some(strength), Some(towards), Some(frame), Some(node)] = std::array::from_fn(|_| parts.next())
+    else {
+        return Err("must be BONE,FRAME,DIRECTION,NEWTON_SECONDS, as in Chest,24,-z,30".into());
+    };
+    let number = |text: &str, what: &str| match text.trim().parse::<f64>() {
+        Ok(value) if value.is_finite() => Ok(value),
+        _ => Err(format!("{what} \"{text}\" is not a number")),
+    };
+    let (frame, strength) = (number(frame, "the frame")?, number(strength, "newton seconds")?);
+    let [x, y, z] = direction(towards)?;
+    let length = (x * x + y * y + z * z).sqrt();
+    if !(length > 0.0) {
+        return Err(format!("the direction \"{towards}\" has no length"));
+    }
+    let impulse = [x, y, z].map(|v| v * strength / length);
+    Ok(setup::Impulse { node: node.into(), frame, impulse })
+}
+
+/// An axis, such as x or -z, or three numbers with colons between.
+fn direction(text: &str) -> Result<[f64; 3], String> {
+    let wrong = || {
+        format!("the direction \"{text}\" is neither x, y, z, -x, -y, -z nor three numbers such as 1:0:-0.5")
+    };
+    let text = text.trim();
+    let (sign, axis) =
+        text.strip_prefix('-').map_or((1.0, text.strip_prefix('+').unwrap_or(text)), |t| (-1.0, t));
+    match axis {
+        "x" | "X" => return Ok([sign, 0.0, 0.0]),
+        "y" | "Y" => return Ok([0.0, sign, 0.0]),
+        "z" | "Z" => return Ok([0.0, 0.0, sign]),
+        _ => {}
+    }
+    let numbers: Vec<f64> =
+        text.split(':').map(|n| n.trim().parse::<f64>()).collect::<Result<_, _>>().map_err(|_| wrong())?;
+    match numbers[..] {
+        [x, y, z] if numbers.iter().all(|n| n.is_finite()) => Ok([x, y, z]),
+        _ => Err(wrong()),
+    }
 }
