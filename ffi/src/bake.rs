@@ -254,6 +254,7 @@ unsafe fn plain(r: &sinew_bake_request) -> Result<BakeRequest, Fault> {
         preset: job::preset(r.preset)?,
         looseness: job::looseness(r.flags, r.looseness)?,
         hits: Vec::new(),
+        hard_keys: Vec::new(),
         root: None,
         detail: None,
         threads: None,

@@ -9,6 +9,7 @@ mod bake;
 mod character;
 mod contact;
 pub(crate) mod detail;
+mod hard_key;
 mod hit;
 mod joint;
 mod keyable;
@@ -27,6 +28,7 @@ pub use crate::character::Wish;
 pub use automatic::{Choice, automatic, automatic_with, choose_clip, explain, remarks};
 pub use bake::{Bake, BakedDeformation, BakedKeys, BakedLayer};
 pub use contact::{Coating, Contact};
+pub use hard_key::HardKey;
 pub use hit::{Hit, Impulse};
 pub use joint::{At, Direction, Give, Joint, JointFrame, JointKind, Swing};
 pub use keyable::{Between, Keyable, Keys};
@@ -73,6 +75,9 @@ pub struct Setup {
     /// What holds them together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub joints: Vec<Joint>,
+    /// Poses that must be hit.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hard_keys: Vec<HardKey>,
     /// Blows without an object.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hits: Vec<Impulse>,
@@ -92,6 +97,7 @@ impl Default for Setup {
             groups: Vec::new(),
             bodies: Vec::new(),
             joints: Vec::new(),
+            hard_keys: Vec::new(),
             hits: Vec::new(),
             bake: Bake::default(),
         }

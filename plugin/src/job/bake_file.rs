@@ -11,7 +11,7 @@ use crate::usd::{self, Destination};
 use sinew_core::bake::{DEFAULT_TOLERANCE_DEG, DEFAULT_TOLERANCE_SHARE};
 use sinew_core::motion::Motion;
 use sinew_core::scene::Scene;
-use sinew_core::setup::{BakedKeys, BakedLayer, Impulse, Preset, Root, Setup, Wish};
+use sinew_core::setup::{BakedKeys, BakedLayer, HardKey, Impulse, Preset, Root, Setup, Wish};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -65,6 +65,8 @@ pub struct BakeRequest {
     pub looseness: Option<f64>,
     /// Blows without an object, besides those of the set-up.
     pub hits: Vec<Impulse>,
+    /// Frames whose pose must be hit, besides those of the set-up.
+    pub hard_keys: Vec<f64>,
     /// Hold every pose for so many frames.
     pub every: Option<u32>,
     /// Frame from which on all stays as it is.
@@ -92,6 +94,7 @@ impl BakeRequest {
             setup.use_looseness(looseness);
         }
         setup.hits.extend_from_slice(&self.hits);
+        setup.hard_keys.extend(self.hard_keys.iter().map(|frame| HardKey { frame: *frame, of: Vec::new() }));
         setup.world.detail = self.detail.unwrap_or(setup.world.detail);
         setup.world.solver.threads = self.threads.or(setup.world.solver.threads);
         setup.bake.name = self.name.clone().or(setup.bake.name.take());

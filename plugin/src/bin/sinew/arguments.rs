@@ -147,6 +147,9 @@ pub struct Bake {
     /// come at 5 m/s have 25. May be given several times.
     #[arg(long, value_name = "BONE,FRAME,DIRECTION,NS", value_parser = hit, allow_hyphen_values = true)]
     pub hit: Vec<setup::Impulse>,
+    /// A frame whose pose must be hit, whatever pulls at it. May be given several times.
+    #[arg(long = "hard-key", value_name = "FRAME", allow_negative_numbers = true)]
+    pub hard_key: Vec<f64>,
     /// What holds characters up [default: as in the set-up].
     #[arg(long)]
     pub root: Option<Root>,
@@ -425,6 +428,7 @@ impl Bake {
             }),
             looseness: self.looseness,
             hits: self.hit.clone(),
+            hard_keys: self.hard_key.clone(),
             root: self.root.map(|r| match r {
                 Root::Guided => setup::Root::Guided,
                 Root::Planted => setup::Root::Planted,
