@@ -204,8 +204,9 @@ fn step_once(
         let drives = &lane.drives;
         let knows = |i: usize| 1.0 - libm::exp(-drives[i].compensation);
         let stiffness = |i: usize| drives[i].stiffness * rig.solids[i].inertia.max_element();
-        lane.balance.hold(rig, state, cluster.solids, knows, |i| drives[i].balance, stiffness);
         lane.help.find(rig, state, cluster.solids, drives, [from, to, h]);
+        let help = &lane.help;
+        lane.balance.hold(rig, state, cluster.solids, knows, |i| help.carries(i), stiffness);
         lane.balance.anticipate(rig, state, cluster.solids, drives, Span { from, to, h });
     }
     for &k in cluster.linkages {
