@@ -259,7 +259,7 @@ unsafe fn plain(r: &sinew_bake_request) -> Result<BakeRequest, Fault> {
         detail: None,
         threads: None,
         frames: job::frames(r.flags, r.first_frame, r.last_frame)?,
-        every_frame: has(SINEW_EVERY_FRAME),
+        keys: has(SINEW_EVERY_FRAME).then_some(sinew_core::setup::BakedKeys::EveryFrame),
         tolerance: job::tolerance(r.tolerance, "tolerance")?,
         tolerance_deg: job::tolerance(r.tolerance_deg, "tolerance_deg")?,
         looped: has(SINEW_LOOP),

@@ -76,7 +76,7 @@ pub(super) fn wanted(
 ) -> Layer {
     let times = match how.keys {
         BakedKeys::EveryFrame => frames.to_vec(),
-        BakedKeys::Fitted => samples(clip, frames),
+        BakedKeys::Fitted | BakedKeys::Linear => samples(clip, frames),
     };
     let mut wanted: Vec<Wanted> = of
         .iter()

@@ -8,7 +8,6 @@ use super::{
 use crate::document::Document;
 use crate::gltf::ReadOptions;
 use crate::usd::{self, Destination};
-use sinew_core::bake::{DEFAULT_TOLERANCE_DEG, DEFAULT_TOLERANCE_SHARE};
 use sinew_core::motion::Motion;
 use sinew_core::scene::Scene;
 use sinew_core::setup::{BakedKeys, BakedLayer, HardKey, Impulse, Preset, Root, Setup, Wish};
@@ -49,8 +48,8 @@ pub struct BakeRequest {
     pub threads: Option<usize>,
     /// First and last frame.
     pub frames: Option<[f64; 2]>,
-    /// Keys on every frame instead of few.
-    pub every_frame: bool,
+    /// Which keys the bake has.
+    pub keys: Option<BakedKeys>,
     /// Largest distance of fitted keys from the simulation, scene units.
     pub tolerance: Option<f64>,
     /// The same for rotations, degrees.
@@ -100,9 +99,7 @@ impl BakeRequest {
         setup.bake.name = self.name.clone().or(setup.bake.name.take());
         setup.bake.frames = self.frames.or(setup.bake.frames);
         setup.bake.tolerance = self.tolerance.or(setup.bake.tolerance);
-        if self.every_frame {
-            setup.bake.keys = BakedKeys::EveryFrame;
-        }
+        setup.bake.keys = self.keys.unwrap_or(setup.bake.keys);
         setup.bake.tolerance_deg = self.tolerance_deg.or(setup.bake.tolerance_deg);
         setup.bake.looped |= self.looped;
         if !self.only.is_empty() {
@@ -295,12 +292,9 @@ pub fn bake_file(
 
 /// How near keys must be to what was simulated, by node, where they are fitted after baking.
 fn tolerances(outcome: &Outcome, setup: &Setup) -> HashMap<usize, usd::Tolerance> {
-    let degrees = setup.bake.tolerance_deg.unwrap_or(DEFAULT_TOLERANCE_DEG);
-    let of = |radius: f64| {
-        let place = setup.bake.tolerance.unwrap_or(radius * DEFAULT_TOLERANCE_SHARE);
-        usd::Tolerance { place, degrees }
-    };
-    outcome.compiled.rig.solids.iter().map(|s| (s.node, of(s.radius))).collect()
+    let rig = &outcome.compiled.rig;
+    let all = sinew_core::bake::tolerances(rig, &setup.bake).into_iter().zip(&rig.solids);
+    all.map(|(t, s)| (s.node, usd::Tolerance { place: t.place, degrees: t.degrees })).collect()
 }
 
 /// The same simulation with the other kind of substeps.

@@ -137,6 +137,8 @@ pub fn simulate(
         samples: baked.samples,
         max_fit_error: baked.max_error,
         max_fit_error_deg: baked.max_error_deg,
+        straight_error: baked.straight_error,
+        straight_error_deg: baked.straight_error_deg,
         looped,
         steps_apart: None,
         warnings,

@@ -162,7 +162,10 @@ pub struct Bake {
     /// First and last frame [default: the clip's].
     #[arg(long, num_args = 2, value_names = ["FIRST", "LAST"], allow_negative_numbers = true)]
     pub frames: Option<Vec<f64>>,
-    /// Write a key on every frame instead of few.
+    /// Which keys to write [default: cubic].
+    #[arg(long, conflicts_with = "every_frame")]
+    pub keys: Option<Keys>,
+    /// The same as --keys every-frame.
     #[arg(long)]
     pub every_frame: bool,
     /// How far the baked curves may be from the simulation, in scene units.
@@ -271,6 +274,18 @@ pub enum Preset {
     Limp,
     /// Has no strength: falls as far as its joints allow.
     Ragdoll,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub enum Keys {
+    /// Few keys with tangents, within the tolerance.
+    Cubic,
+    /// Few keys with straight lines between them, within the tolerance.
+    Linear,
+    /// One on every frame.
+    EveryFrame,
+    /// What Blender's importer of glTF, which drops tangents, shows as it is: linear.
+    Blender,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -437,7 +452,12 @@ impl Bake {
             detail: self.detail,
             threads: self.threads,
             frames: self.frames.as_ref().map(|f| [f[0], f[1]]),
-            every_frame: self.every_frame,
+            keys: match (self.keys, self.every_frame) {
+                (Some(Keys::EveryFrame), _) | (None, true) => Some(setup::BakedKeys::EveryFrame),
+                (Some(Keys::Linear | Keys::Blender), _) => Some(setup::BakedKeys::Linear),
+                (Some(Keys::Cubic), _) => Some(setup::BakedKeys::Fitted),
+                (None, false) => None,
+            },
             tolerance: self.tolerance,
             tolerance_deg: self.tolerance_deg,
             looped: self.looped,

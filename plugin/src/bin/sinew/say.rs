@@ -8,6 +8,9 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
 
+/// What readers that drop tangents are off by is said from here on, degrees.
+const SEEN_DEG: f64 = 0.5;
+
 /// Bodies listed before the rest is only counted.
 const MOST_ROWS: usize = 12;
 /// Pairs that struck each other, likewise.
@@ -86,6 +89,13 @@ pub fn bake(r: &Report) -> String {
         number(r.max_fit_error),
         r.max_fit_error_deg
     );
+    if r.straight_error_deg > SEEN_DEG {
+        _ = writeln!(
+            text,
+            "  a reader that drops tangents, such as Blender's importer of glTF, is off by up to {:.1} deg; --keys blender is not",
+            r.straight_error_deg
+        );
+    }
     if let Some(turn) = &r.looped {
         let gap = |g: &Gap| {
             let velocity = g.velocity_percent.map_or(String::new(), |v| format!(", velocity {v:.2} %"));
