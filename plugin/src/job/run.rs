@@ -6,7 +6,8 @@ use sinew_core::cycle::{self, Gap};
 use sinew_core::joint::openings;
 use sinew_core::motion::{Fault, Motion, faults, halvings, report, touching};
 use sinew_core::rig::{Compiled, Rig, compile};
-use sinew_core::scene::{Clip, Scene};
+use sinew_core::rotation;
+use sinew_core::scene::{Clip, Property, Scene};
 use sinew_core::setup::{Setup, SetupError, choose_clip};
 use sinew_core::simulate::{End, run};
 use std::time::Instant;
@@ -105,6 +106,13 @@ pub fn simulate(
         }
         LoopReport { turns, first, before, after }
     });
+    if let Some((node, degrees)) = clip.filter(|_| setup.bake.looped).and_then(|c| cut(c, rig)) {
+        fell_short = true;
+        warnings.push(format!(
+            "this clip is no cycle: {} ends {degrees:.0} deg from where it begins, so that the loop has a cut; bake it without --loop, or give the frames of a cycle",
+            scene.label(node)
+        ));
+    }
     let clip_name = clip.map_or(String::new(), |c| c.name.clone());
     let name = setup.bake.name.clone().unwrap_or_else(|| match clip_name.as_str() {
         "" => "Sinew".to_string(),
@@ -206,6 +214,21 @@ fn restless(turns: usize, gap: &Gap) -> String {
         gap.angle_deg,
         gap.distance
     )
+}
+
+/// A clip whose ends are further apart than this is no cycle, degrees.
+const CUT_DEG: f64 = 30.0;
+
+/// The node whose keys end farthest from where they begin, in a loop that is none, and by how much, degrees.
+fn cut(clip: &Clip, rig: &Rig) -> Option<(usize, f64)> {
+    let ends = [rig.range.start(), rig.range.start() + rig.range.length()];
+    let turned = clip.channels.iter().filter(|c| c.property == Property::Rotation).map(|c| {
+        let [a, b] = ends.map(|t| c.curve.quaternion(t));
+        (c.node, rotation::distance(a, b).to_degrees())
+    });
+    let solid = |node: usize| rig.solid_of_node(node).is_some();
+    let all = turned.filter(|(node, degrees)| *degrees > CUT_DEG && solid(*node));
+    all.max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
 /// What might have been meant instead.
