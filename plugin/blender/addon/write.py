@@ -151,7 +151,7 @@ class Writer:
             bone = obj.pose.bones[name]
             path = f'pose.bones["{bpy.utils.escape_identifier(name)}"].'
             node = self.capture.by_source[(obj.name, name)]
-            t, q, _, _ = matrix.decompose(solved.basis(name))
+            t, q, _, _ = matrix.decompose(solved.basis(name), matrix.signs(bone.scale))
             parts = found.get(name, {"both": name})
             if controls.PLACES.intersection(parts):
                 self._write_location(obj, bone, path, name, (frames, t, None, None), True)
@@ -336,7 +336,7 @@ class Writer:
             if parents is not None:
                 more = {"parent_matrix": Matrix(parents[i]), "parent_matrix_local": bone.parent.bone.matrix_local}
             found[i] = bone.bone.convert_local_to_pose(Matrix(pose), rest, invert=True, **more)
-        t, q, _, _ = matrix.decompose(found)
+        t, q, _, _ = matrix.decompose(found, matrix.signs(bone.scale))
         return self.capture.frames.astype(float), t if name == "translation" else q, None, None
 
     def _world(self, node):

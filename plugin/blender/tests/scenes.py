@@ -51,6 +51,17 @@ def select(*objects):
     bpy.context.view_layer.update()
 
 
+def cube(scale=(1.0, 1.0, 1.0)):
+    """A keyed cube."""
+    empty_file(40)
+    obj = box("Cube", place=(0, 0, 1))
+    obj.scale = scale
+    key(obj, "location", {1: (0, 0, 1), 20: (2, 0.5, 1.5), 40: (3, 0, 1)})
+    key(obj, "rotation_euler", {1: (0, 0, 0), 40: (0.3, 0.2, 0.8)})
+    select(obj)
+    return obj
+
+
 def props(plain=False):
     """Objects with Euler and quaternion keys, a parent with non-uniform scale, and one more channel that must stay.
 

@@ -132,3 +132,30 @@ class Overridden(unittest.TestCase):
         after = snapshot()
         self.assertEqual(after["Figure"], before["Figure"])
         self.assertEqual(after["actions"], before["actions"])
+
+
+class Plain(unittest.TestCase):
+    """Linked and not overridden: what cannot be written is said."""
+
+    def test_linked_and_not_overridden(self):
+        scenes.cube()
+        path = os.path.join(FOLDER, "linked.blend")
+        bpy.ops.wm.save_as_mainfile(filepath=path)
+        scenes.empty_file(40)
+        with bpy.data.libraries.load(path, link=True) as (_, into):
+            into.objects = ["Cube"]
+        bpy.context.scene.collection.objects.link(into.objects[0])
+        scenes.select(into.objects[0])
+        before = snapshot()
+        with self.assertRaises(RuntimeError) as caught:
+            bpy.ops.sinew.simulate()
+        self.assertIn("linked from linked.blend", str(caught.exception))
+        self.assertIn("library override", str(caught.exception))
+        self.assertEqual(snapshot(), before)
+        # Beside something that can be, it is in the way, and a warning says so.
+        own = scenes.box("Own", place=(0, 5, 1))
+        scenes.key(own, "location", {1: (0, 5, 1), 40: (3, 5, 1)})
+        scenes.select(own, into.objects[0])
+        simulate()
+        self.assertTrue(any("linked from" in w.text for w in addon("state").warnings))
+        self.assertEqual(sorted(a.name for a in bpy.data.actions), ["CubeAction", "OwnAction", "OwnAction (Sinew)"])
