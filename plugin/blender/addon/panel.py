@@ -119,7 +119,9 @@ class SINEW_PT_simulate(_Panel, bpy.types.Panel):
             row.scale_y = 1.5
             row.operator("sinew.simulate", icon="PLAY")
             row.operator("sinew.live", icon="RADIOBUT_ON")
-            layout.operator("sinew.check", icon="VIEWZOOM")
+            row = layout.row(align=True)
+            row.operator("sinew.check", icon="VIEWZOOM")
+            row.operator("sinew.restore", icon="LOOP_BACK")
         else:
             row = layout.row(align=True)
             row.scale_y = 1.5
@@ -310,6 +312,13 @@ def wrapped(text, width):
         else:
             line = f"{line} {word}".strip()
     return [*lines, line]
+
+
+def menu(self, _context):
+    """In Object or Pose > Animation, where the search finds it, too."""
+    self.layout.separator()
+    for name, label in (("simulate", "Simulate"), ("live", "Live"), ("restore", "Restore Keys")):
+        self.layout.operator(f"sinew.{name}", text=f"Sinew: {label}")
 
 
 CLASSES = (

@@ -5,7 +5,7 @@ import json
 import bpy
 import numpy as np
 
-from . import action, chains, joints, keyed, own_joints, pressed
+from . import chains, joints, keyed, origin, own_joints, pressed
 from .sinew import Setup
 
 #: Blender's rigid-body shapes and ours. A compound's children touch by themselves.
@@ -175,8 +175,7 @@ def _from_rigid_body(body, rigid, own):
 
 def _released(capture, owner):
     """The frame, counted from the first, at which a rigid body keyed as Animated is let go; None where it is not."""
-    found = action.curves(owner)
-    curve = found.find("rigid_body.kinematic") if found is not None else None
+    curve = origin.find(owner, "rigid_body.kinematic")
     if curve is None:
         return None
     held = np.array([curve.evaluate(frame) >= 0.5 for frame in capture.frames])
