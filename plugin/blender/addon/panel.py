@@ -134,6 +134,9 @@ class SINEW_PT_simulate(_Panel, bpy.types.Panel):
         column.use_property_split = True
         column.use_property_decorate = False
         column.prop(settings, "preset")
+        row = column.row()
+        row.active = settings.preset != "automatic"
+        row.prop(settings, "looseness", slider=True)
         column.prop(settings, "begin")
         column.prop(settings, "keys")
         if settings.keys == "fitted":
@@ -208,7 +211,7 @@ class SINEW_PT_body(_Panel, bpy.types.Panel):
             row.use_property_decorate = name in physics.FACTORS
             # What was never touched is automatic, and looks it.
             row.active = own.is_property_set(name)
-            row.prop(own, name)
+            row.prop(own, name, slider=name in ("looseness", "blend"))
         column = layout.column(align=True)
         column.operator("sinew.copy", icon="COPYDOWN")
         column.operator("sinew.reset", icon="LOOP_BACK")
@@ -217,7 +220,7 @@ class SINEW_PT_body(_Panel, bpy.types.Panel):
     def _shown(own):
         yield "behaviour"
         if own.behaviour in ("automatic", "guided"):
-            yield from ("preset", "strength", "damping", "blend", "timing", "distance", "simulate")
+            yield from ("preset", "looseness", "strength", "damping", "blend", "timing", "distance", "simulate")
         if own.behaviour != "static":
             yield from ("touched", "density", "mass")
         yield "shape"

@@ -226,7 +226,9 @@ def _from_properties(body, own, is_bone):
         guide["base_distance"] = own.distance
     if own.touched and body["behaviour"] in ("guided", "free"):
         body["release"] = {"touched": True}
-    if own.preset != "automatic":
+    if own.preset == "custom":
+        body["actuator"] = {"looseness": own.looseness}
+    elif own.preset != "automatic":
         body["actuator"] = {"preset": own.preset}
     for name in ("contact", "guide"):
         if not body[name]:
@@ -260,7 +262,8 @@ def _keys(capture, node, name):
 def job_options(settings):
     """What the scene's settings ask of a job."""
     return {
-        "preset": None if settings.preset == "automatic" else settings.preset,
+        "preset": None if settings.preset in ("automatic", "custom") else settings.preset,
+        "looseness": settings.looseness if settings.preset == "custom" else None,
         "every_frame": settings.keys == "every_frame",
         "single": True,
         "loop": settings.loop,

@@ -112,6 +112,19 @@ class Run:
             self.options["only"] = [self.capture.reference(node) for node in nodes]
         self.stage = "simulate"
 
+    def made(self):
+        """The set-up with the preset or the looseness of the scene in it."""
+        said, looseness = self.setup, self.options["looseness"]
+        if looseness is not None:
+            # As a job does it: for every body, whatever its own is.
+            muscles = [{k: v for k, v in b.get("actuator", {}).items() if k != "looseness"} for b in said["bodies"]]
+            bodies = [{**body, "actuator": muscle} for body, muscle in zip(said["bodies"], muscles)]
+            said = {**said, "looseness": looseness, "bodies": bodies}
+        setup = Setup.from_json(said)
+        if self.options["preset"]:
+            setup.use_preset(self.options["preset"])
+        return setup
+
     def simulate(self, **options):
         """Simulates here and now. Raises what went wrong."""
         setup = Setup.from_json(self.setup)
