@@ -21,8 +21,8 @@ import bpy  # noqa: E402
 
 #: Seconds.
 SLOW = 3.0
-MODULES = ("test_motion", "test_editing", "test_linked", "test_alive", "test_handled", "test_physics", "test_warned", "test_joined",
-           "test_chains")
+MODULES = ("test_motion", "test_editing", "test_again", "test_linked", "test_alive", "test_handled", "test_physics", "test_warned", "test_joined",
+           "test_chains", "test_mirrored", "test_loose", "test_sessions")
 
 
 class Timed(unittest.TextTestResult):
