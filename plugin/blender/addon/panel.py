@@ -119,9 +119,9 @@ class SINEW_PT_simulate(_Panel, bpy.types.Panel):
             row.scale_y = 1.5
             row.operator("sinew.simulate", icon="PLAY")
             row.operator("sinew.live", icon="RADIOBUT_ON")
-            row = layout.row(align=True)
-            row.operator("sinew.check", icon="VIEWZOOM")
-            row.operator("sinew.restore", icon="LOOP_BACK")
+            column = layout.column(align=True)
+            column.operator("sinew.restore", icon="LOOP_BACK")
+            column.operator("sinew.check", icon="VIEWZOOM")
         else:
             row = layout.row(align=True)
             row.scale_y = 1.5
