@@ -188,10 +188,10 @@ def free_name(name):
 
 def new_like(owner, name):
     """A copy of the owner's action under a new name, made the owner's, or an empty one."""
-    old, handle = ensure(owner).action, slot_handle(owner)
+    old, handle, name = ensure(owner).action, slot_handle(owner), free_name(name)
     # A copy of a linked one is of this file.
     fresh = old.copy() if old is not None else bpy.data.actions.new(name)
-    fresh.name = free_name(name)
+    fresh.name = name
     fresh.use_fake_user = False
     assign(owner, fresh, handle)
     return fresh

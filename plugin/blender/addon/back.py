@@ -12,7 +12,8 @@ RETOUCHED = " retouched"
 
 def has_result(obj):
     """Whether an object shows anything of Sinew's."""
-    return bool(_copies(obj)) or origin.is_result(origin.own_action(obj)) or pressed.is_pressed(obj)
+    is_moved = origin.is_result(origin.own_action(obj)) or pressed.is_pressed(obj)
+    return is_moved or bool(_copies(obj)) or bool(_leads(obj))
 
 
 def restore(obj):
@@ -20,12 +21,22 @@ def restore(obj):
     or nothing."""
     for copy in _copies(obj):
         _remove_copy(obj, copy)
+    for lead in _leads(obj):
+        restore(lead)
     pressed.undo(obj)
     while origin.is_result(origin.own_action(obj)):
         words = step(obj)
         if words:
             return words
     return ""
+
+
+def _leads(obj):
+    """Other objects that were keyed to lead a rig."""
+    if obj.type != "ARMATURE":
+        return []
+    results = ((o, origin.own_action(o)) for o in bpy.data.objects if o.library is None)
+    return [o for o, found in results if origin.is_result(found) and found.sinew_origin.rig == obj]
 
 
 def step(obj, carries=True):

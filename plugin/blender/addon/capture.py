@@ -9,7 +9,8 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from . import action, matrix, mesh, own_joints, plain
+from . import action, controls, matrix, mesh, own_joints, plain
+from .playing import go_to, is_drawn
 from .sinew import Scene
 
 #: Changes below this (scene units, quaternion parts, factors) are rounding of single precision.
@@ -115,6 +116,8 @@ class Capture:
                 # What was deleted lives on in what points to it.
                 if any(o.name in self.simulated for o in ends):
                     others += [o for o in (*ends, *places) if o.name in shown]
+        for rig in (o for o in wanted if o.type == "ARMATURE" and context.scene.sinew.skeleton == "controls"):
+            others += [o for o in controls.outside(rig) if o.name in shown]
         for obj in [*wanted, *others]:
             self._add_object(obj)
         if not any(n.simulated for n in self.nodes):
@@ -402,29 +405,6 @@ def _has_keys(obj):
     """Whether an action keys anything but settings of ours."""
     curves = action.curves(obj)
     return curves is not None and (not len(curves) or any(not c.data_path.startswith("sinew") for c in curves))
-
-
-def is_drawn(scene):
-    """Whether a change of frame must be told, and so be drawn: scripts wait for it, or another scene is shown."""
-    handlers = bpy.app.handlers
-    return bool(handlers.frame_change_pre or handlers.frame_change_post) or scene != bpy.context.scene
-
-
-def go_to(scene, frame, subframe=0.0):
-    """Evaluates a frame without drawing it: drawing every frame that is read would hold up the window.
-
-    Setting frames in bulk tells nobody, and evaluating the view layer notices by itself that the time is another.
-    """
-    if is_drawn(scene):
-        scene.frame_set(frame, subframe=subframe)
-        return
-    scenes = bpy.data.scenes
-    place = scenes.find(scene.name)
-    for name, value in (("frame_current", frame), ("frame_subframe", subframe)):
-        values = [getattr(other, name) for other in scenes]
-        values[place] = value
-        scenes.foreach_set(name, values)
-    bpy.context.view_layer.update()
 
 
 def _evened(scale):

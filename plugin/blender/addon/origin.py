@@ -12,7 +12,7 @@ from bpy.props import BoolProperty, IntProperty, PointerProperty, StringProperty
 
 from . import action, fcurve
 
-SOURCE, MESH = "sinew_source", "sinew_mesh"
+SOURCE, MESH, RIG = "sinew_source", "sinew_mesh", "sinew_rig"
 #: Channels that a result moves.
 CHANNELS = ("location", "rotation_euler", "rotation_quaternion", "rotation_axis_angle")
 
@@ -49,6 +49,15 @@ class SinewOrigin(bpy.types.PropertyGroup):
     @mesh.setter
     def mesh(self, found):
         _point(self.id_data, MESH, found)
+
+    @property
+    def rig(self):
+        """The rig whose bones follow what this action moves, or None: one goes with the other."""
+        return self.id_data.get(RIG)
+
+    @rig.setter
+    def rig(self, found):
+        _point(self.id_data, RIG, found)
 
 
 def _point(found, name, to):
@@ -109,12 +118,14 @@ def channels_of(obj, bones):
 def remember(fresh, old, had_data, handle, rested, track=""):
     """Notes on a new action what was there before it: `rested` is what `channels_of` gave."""
     own = fresh.sinew_origin
-    own.is_result, own.is_live, own.is_copy, own.mesh, own.shown = True, False, False, None, ""
+    own.is_result, own.is_live, own.is_copy, own.mesh, own.rig, own.shown = True, False, False, None, None, ""
     own.source, own.had_source, own.had_data = old, old is not None, had_data
     own.handle, own.track = -1 if handle is None else handle, track
-    others = [a.sinew_origin for a in bpy.data.actions if a != fresh and is_result(a) and a.sinew_origin.source == old]
-    # The fake user may be ours already, for another object that has the same action.
-    own.was_kept = old is not None and old.use_fake_user and all(other.was_kept for other in others)
+    own.was_kept = old is not None and old.use_fake_user
+    if own.was_kept:
+        # The fake user may be ours already, for another object that has the same action.
+        others = (a.sinew_origin for a in bpy.data.actions if a != fresh and is_result(a))
+        own.was_kept = all(other.was_kept for other in others if other.source == old)
     own.notes = json.dumps({"rested": rested, "muted": []})
     keep(old)
 
@@ -129,7 +140,8 @@ def let_go(found, was_kept):
     """Takes that user away again, unless it was the animator's or another result still needs it."""
     if found is None or found.library is not None or was_kept:
         return
-    if not any(is_result(a) and a.sinew_origin.source == found for a in bpy.data.actions):
+    # One user is the object that has it back, and one is the fake one.
+    if found.users <= 2 or not any(is_result(a) and a.sinew_origin.source == found for a in bpy.data.actions):
         found.use_fake_user = False
 
 

@@ -149,23 +149,39 @@ class Writer:
 
     def _write_controls(self, obj, _target, simulated):
         """Keys for the controls that constraints follow, and for bones that follow nothing; constraints stay alive."""
-        found, own, unsolved = controls.plan(obj, simulated)
+        others = {o.name for o in controls.outside(obj)} & self._leadable(obj)
+        found, own, unsolved = controls.plan(obj, simulated, others)
         solved = controls.Solved(self.capture, obj, self._world, found)
         frames = self.capture.frames.astype(float)
         for name in [*found, *own]:
-            bone = obj.pose.bones[name]
-            path = f'pose.bones["{bpy.utils.escape_identifier(name)}"].'
-            node = self.capture.by_source[(obj.name, name)]
-            t, q, _, _ = matrix.decompose(solved.basis(name), matrix.signs(bone.scale))
-            parts = found.get(name, {"both": name})
+            parts, outside = found.get(name, {"both": name}), isinstance(name, controls.Outside)
+            holder = bpy.data.objects[name] if outside else obj.pose.bones[name]
+            path = "" if outside else f'pose.bones["{bpy.utils.escape_identifier(name)}"].'
+            node = self.capture.by_source[(str(name), None) if outside else (obj.name, name)]
+            basis = self._lead(holder, obj, node, solved.world(name)) if outside else solved.basis(name)
+            owner = holder if outside else obj
+            t, q, _, _ = matrix.decompose(basis, matrix.signs(holder.scale))
             if controls.PLACES.intersection(parts):
-                self._write_location(obj, bone, path, name, (frames, t, None, None), True)
+                self._write_location(owner, holder, path, name, (frames, t, None, None), True)
             if {"both", "turn"}.intersection(parts):
-                self._write_rotation(obj, node, bone, path, name, (frames, q, None, None))
+                self._write_rotation(owner, node, holder, path, name, (frames, q, None, None))
         self._solved.append((solved, simulated))
         if unsolved:
             self.warnings.append(f"constraints that no control is solved for, left alive: {', '.join(unsolved)}")
         yield
+
+    def _leadable(self, obj):
+        """Names of objects that were read and are nobody's: neither simulated nor led by another rig."""
+        read = {owner for (owner, bone), node in self.capture.by_source.items() if bone is None and not node.simulated}
+        return read - set(self._fresh) - {obj.name}
+
+    def _lead(self, control, rig, node, worlds):
+        """Gives an object that leads a rig an action of its own; gives its channels for these places in the world."""
+        self._make_way(control)
+        self._new_action(control)
+        origin.own_action(control).sinew_origin.rig = rig
+        above = np.eye(4) if node.parent is None else self._world(node.parent)
+        return np.linalg.solve(above if node.offset is None else above @ node.offset, worlds)
 
     def _target(self, obj, on_bones):
         """Where the motion of an object's bones goes."""

@@ -6,7 +6,7 @@ import unittest
 import bpy
 import numpy as np
 import scenes
-from harness import FOLDER, addon, played, simulate, snapshot
+from harness import FOLDER, addon, played, run_whole, simulate, snapshot
 
 
 def names():
@@ -67,6 +67,12 @@ class Again(unittest.TestCase):
         simulate()
         self.assertNotIn("(Sinew).001 (Sinew)", " ".join(names()))
         self.assertEqual(obj.animation_data.action.name.count("(Sinew)"), 1)
+
+    def test_what_had_no_action_has_a_plain_name(self):
+        scenes.falling()
+        simulate()
+        simulate()
+        self.assertEqual(names(), ["Ball (Sinew)", "BatAction", "BatAction (Sinew)"])
 
     def test_a_result_that_was_changed_by_hand_is_kept(self):
         obj = scenes.cube()
@@ -329,3 +335,59 @@ class Live(unittest.TestCase):
         self.assertEqual(names(), ["Walk", "Walk (Sinew)"])
         np.testing.assert_allclose(played(obj), first, atol=5e-3)
         self.assertEqual(keys(bpy.data.actions["Walk"]), own)
+
+
+class Led(unittest.TestCase):
+    """A rig whose controls are objects of their own: inverse kinematics to an empty."""
+
+    def rig(self):
+        rig = scenes.arm_with_ik(30)
+        goal = scenes.add("Goal", None, (0.8, 0.1, 1.2))
+        stand = scenes.box("Stand", (0.1, 0.1, 0.1), (0, 5, 0))
+        stand.rotation_euler.z = 0.5
+        goal.parent = stand
+        bpy.context.view_layer.update()
+        goal.matrix_parent_inverse = stand.matrix_world.inverted()
+        scenes.key(goal, "location", {1: (0.8, 0.1, 1.2), 12: (0.3, 0.5, 1.5), 22: (0.9, -0.3, 1.0), 30: (0.8, 0, 1.2)})
+        ik = rig.pose.bones["lower"].constraints[0]
+        ik.target, ik.subtarget = goal, ""
+        rig.animation_data_clear()
+        bpy.data.actions.remove(bpy.data.actions["ArmAction"])
+        scenes.select(rig)
+        bpy.context.scene.sinew.preset = "loose"
+        bpy.context.scene.sinew.skeleton = "controls"
+        return rig, goal
+
+    def bodies(self, result):
+        """Names of all bodies, in their order."""
+        by_index = {node.index: node.name for node in self.run_.capture.nodes}
+        return [by_index.get(index) for index in result.job.body_nodes]
+
+    def test_the_empty_leads_the_tip_and_goes_back(self):
+        rig, goal = self.rig()
+        before, own = snapshot(), keys(goal.animation_data.action)
+        keyed = played(rig, "lower")
+        self.run_, result, _ = run_whole()
+        tip = played(rig, "lower") @ np.array([0.0, rig.pose.bones["lower"].length, 0.0, 1.0])
+        led = played(goal)[:, :, 3]
+        self.assertLess(np.abs(tip - led).max(), 2e-3, "the tip is at the empty")
+        self.assertGreater(np.abs(played(rig, "lower") - keyed).max(), 0.02, "and not where it was keyed")
+        at = result.names.index("lower")
+        poses = result.job.poses[:, [i for i, name in enumerate(self.bodies(result)) if name == "lower"][0]]
+        # Nodes of bones have Z along them.
+        along = np.array([[0.0, 0.0, rig.pose.bones["lower"].length]])
+        wanted = result.ways[at] + np.array([addon("matrix").rotate(pose[3:], along)[0] for pose in poses])
+        self.assertLess(np.abs(tip[:, :3] - wanted).max(), 2e-3, "and where it was simulated")
+        self.assertFalse(rig.pose.bones["lower"].constraints[0].mute)
+        # Another destination, and back.
+        bpy.context.scene.sinew.skeleton = "bones"
+        simulate()
+        self.assertEqual(goal.animation_data.action.name, "GoalAction")
+        bpy.context.scene.sinew.skeleton = "controls"
+        simulate()
+        reopened()
+        scenes.select(bpy.data.objects["Arm"])
+        bpy.ops.sinew.restore()
+        bpy.context.scene.frame_set(before["frame"])
+        self.assertEqual(snapshot(), before)
+        self.assertEqual(keys(bpy.data.actions["GoalAction"]), own)
