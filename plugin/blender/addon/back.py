@@ -13,13 +13,13 @@ RETOUCHED = " retouched"
 def has_result(obj):
     """Whether an object shows anything of Sinew's."""
     is_moved = origin.is_result(origin.own_action(obj)) or pressed.is_pressed(obj)
-    return is_moved or bool(_copies(obj)) or bool(_leads(obj))
+    return is_moved or bool(copies(obj)) or bool(_leads(obj))
 
 
 def restore(obj):
     """Puts the animator's keys, and all that was changed for results, back into place; gives words about what could not be,
     or nothing."""
-    for copy in _copies(obj):
+    for copy in copies(obj):
         _remove_copy(obj, copy)
     for lead in _leads(obj):
         restore(lead)
@@ -42,6 +42,7 @@ def _leads(obj):
 def step(obj, carries=True):
     """From a result, or from what live mode shows, to what was there before it; `carries` takes along settings that were keyed
     meanwhile. Gives words about what is gone, or nothing."""
+    origin.follow_renamed(obj)
     data = obj.animation_data
     result = data.action
     own = result.sinew_origin
@@ -58,6 +59,9 @@ def step(obj, carries=True):
     if track is not None:
         data.nla_tracks.remove(track)
     action.assign(obj, source, own.handle)
+    for copy in copies(obj) if own.is_live else ():
+        # Live mode had shown the motion on the rig itself.
+        follow(obj, copy)
     _rest(obj, noted.get("rested", {}))
     if "kinematic" in noted and obj.rigid_body is not None:
         obj.rigid_body.kinematic = noted["kinematic"]
@@ -103,9 +107,10 @@ def _for_a_while(obj):
     if obj.library is not None:
         return []
     again = []
-    for copy in _copies(obj):
-        for mesh in _follow(copy, obj):
+    for copy in copies(obj):
+        for mesh in follow(copy, obj):
             again.append(lambda mesh=mesh, copy=copy: _aim(mesh, obj, copy))
+    origin.follow_renamed(obj)
     results = origin.chain(origin.own_action(obj))
     last = results[-1].sinew_origin if results else None
     if last is None or last.had_source and last.source is None:
@@ -161,7 +166,7 @@ def _track(obj, own):
 # Clean copies --------------------------------------------------------------------------------------------------------
 
 
-def _copies(obj):
+def copies(obj):
     """Clean copies of a skeleton that results were put on."""
     if obj.type != "ARMATURE":
         return []
@@ -175,7 +180,7 @@ def is_copy(obj):
     return origin.is_result(origin.own_action(obj)) and origin.own_action(obj).sinew_origin.is_copy
 
 
-def _follow(old, new):
+def follow(old, new):
     """Makes all meshes that follow one skeleton follow another; gives them."""
     return [o for o in bpy.data.objects if o.library is None and _aim(o, old, new)]
 
@@ -188,7 +193,7 @@ def _aim(mesh, old, new):
 
 
 def _remove_copy(obj, copy):
-    _follow(copy, obj)
+    follow(copy, obj)
     result = copy.animation_data.action
     is_retouched = edits.Edits(copy, result).is_retouched
     bpy.data.objects.remove(copy)

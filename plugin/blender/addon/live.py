@@ -114,6 +114,8 @@ class Live:
         origin.remember(fresh, old, had_data, handle, rested)
         fresh.sinew_origin.is_live = True
         origin.seal(obj, fresh, ())
+        for copy in back.copies(obj):
+            back.follow(copy, obj)
         self.channels = {c for c in self.channels if c[0] != obj.name}
         return fresh
 

@@ -6,6 +6,7 @@ result is there. Where no result needs it any more, it is as it was.
 """
 
 import json
+import re
 
 import bpy
 from bpy.props import BoolProperty, IntProperty, PointerProperty, StringProperty
@@ -13,6 +14,8 @@ from bpy.props import BoolProperty, IntProperty, PointerProperty, StringProperty
 from . import action, fcurve
 
 SOURCE, MESH, RIG = "sinew_source", "sinew_mesh", "sinew_rig"
+#: The beginning of the path of a bone's channel, with its name as Blender writes it.
+BONE = re.compile(r'pose\.bones\["((?:[^"\\]|\\.)*)"\]')
 #: Channels that a result moves.
 CHANNELS = ("location", "rotation_euler", "rotation_quaternion", "rotation_axis_angle")
 
@@ -130,6 +133,12 @@ def remember(fresh, old, had_data, handle, rested, track=""):
     keep(old)
 
 
+def note_bones(found, obj):
+    """Notes what the bones are called, in their order."""
+    if obj.type == "ARMATURE":
+        note(found, bones=[bone.name for bone in obj.data.bones])
+
+
 def keep(found):
     """Gives the animator's action a user that nobody takes away by accident."""
     if found is not None and found.library is None:
@@ -150,6 +159,38 @@ def mute(found, bone, constraint):
     note(found, muted=[*notes(found).get("muted", []), [bone, constraint]])
 
 
+def follow_renamed(obj):
+    """Where bones were renamed while a result was shown, renames the channels of the animator's action, and what was noted:
+    Blender does so for actions that play, and only for those."""
+    if obj.type != "ARMATURE":
+        return
+    now = [bone.name for bone in obj.data.bones]
+    for result in chain(own_action(obj)):
+        noted, own = notes(result), result.sinew_origin
+        was = noted.get("bones", now)
+        if was == now or len(was) != len(now):
+            continue
+        new = {a: b for a, b in zip(was, now) if a != b}
+
+        def path(old, new=new):
+            begin = BONE.match(old)
+            name = bpy.utils.unescape_identifier(begin[1]) if begin else None
+            if name not in new or name in now:
+                return old
+            return f'pose.bones["{bpy.utils.escape_identifier(new[name])}"]{old[begin.end():]}'
+
+        if own.source is not None and own.source.library is None and not is_result(own.source):
+            for curve in action.curves(obj, own.source, handle=own.handle) or ():
+                curve.data_path = path(curve.data_path)
+        note(
+            result, bones=now,
+            muted=[[new.get(bone, bone), name] for bone, name in noted.get("muted", ())],
+            rested={new.get(bone, bone): values for bone, values in noted.get("rested", {}).items()},
+            curves={path(name): text for name, text in noted.get("curves", {}).items()},
+            written=[path(name) for name in noted.get("written", ())],
+        )  # fmt: skip
+
+
 def seal(owner, found, written):
     """Notes what all curves are like once everything is written, and which of them were: what differs from it later, an
     animator changed."""
@@ -162,6 +203,8 @@ def seal(owner, found, written):
         base = {}
     base |= {fcurve.name(c): fcurve.digest(c) for c in curves}
     note(found, curves=base, written=sorted(written))
+    if isinstance(owner, bpy.types.Object):
+        note_bones(found, owner)
 
 
 def is_channel(path):

@@ -194,6 +194,22 @@ class Back(unittest.TestCase):
         self.assertFalse(rig.pose.bones["lower"].constraints[0].mute)
         self.assertEqual(names(), ["Reach"])
 
+    def test_after_renaming_bones(self):
+        rig = scenes.arm_with_ik()
+        simulate()
+        first = played(rig, "lower")
+        own = keys(bpy.data.actions["ArmAction"])
+        for old, new in (("goal", 'goal "1"'), ("lower", "lower1")):
+            rig.data.bones[old].name = new
+        simulate()
+        np.testing.assert_allclose(played(rig, "lower1"), first, atol=1e-5)
+        bpy.ops.sinew.restore()
+        self.assertFalse(rig.pose.bones["lower1"].constraints[0].mute)
+        after = keys(rig.animation_data.action)
+        self.assertEqual(list(after.values()), list(own.values()))
+        self.assertEqual({path for path, _ in after}, {'pose.bones["goal \\"1\\""].location'})
+        self.assertEqual(names(), ["ArmAction"])
+
     def test_one_action_on_two_objects(self):
         obj = scenes.cube()
         other = obj.copy()
@@ -325,6 +341,19 @@ class Live(unittest.TestCase):
         bpy.ops.sinew.live_bake()
         bpy.ops.sinew.restore()
         self.assertEqual(list(keys(ball.animation_data.action)), [("sinew.blend", 0)])
+
+    def test_over_a_clean_copy_it_is_seen(self):
+        rig = scenes.control_rig(20)
+        settings, modifier = bpy.context.scene.sinew, bpy.data.objects["Skin"].modifiers["Armature"]
+        settings.skeleton = "copy"
+        simulate()
+        copy = modifier.object
+        self.assertNotEqual(copy, rig)
+        scenes.select(rig)
+        bpy.ops.sinew.live()
+        self.assertEqual(modifier.object, rig)
+        bpy.ops.sinew.live_discard()
+        self.assertEqual(modifier.object, copy)
 
     def test_renamed_meanwhile(self):
         obj, _, own = self.begin()
