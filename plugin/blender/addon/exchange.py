@@ -177,7 +177,8 @@ class SINEW_OT_export_physics(bpy.types.Operator):
         state.complain(warnings, "the export", found)
         text = f"{len(found.setup['bodies'])} bodies to {path.name}"
         if warnings:
-            self.report({"WARNING"}, f"{text}; {len(warnings)} warnings, in the Sinew panel")
+            many = "1 warning" if len(warnings) == 1 else f"{len(warnings)} warnings"
+            self.report({"WARNING"}, f"{text}; {many}, in the Sinew panel")
         else:
             self.report({"INFO"}, text)
         return {"FINISHED"}

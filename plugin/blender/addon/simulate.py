@@ -264,7 +264,8 @@ class SINEW_OT_select(bpy.types.Operator):
 
 def words(report):
     """What a finished run says of itself: what was done, and what is wrong."""
-    text = f"Simulated {report['frames']} frames: {len(report['bodies'])} bodies, {report['keys']} keys"
+    bodies = len(report["bodies"])
+    text = f"Simulated {report['frames']} frames: {bodies} {'body' if bodies == 1 else 'bodies'}, {report['keys']} keys"
     warned = trouble.summary(state.warnings)
     return f"{text}; {warned} (see Result)" if warned else text
 

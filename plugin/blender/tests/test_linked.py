@@ -113,6 +113,26 @@ class Overridden(unittest.TestCase):
         self.assertEqual(own("Figure").pose.bones["tail1"].sinew.strength, 0.5)
         self.assertFalse(own("Figure").sinew.is_property_set("friction"))
 
+    def test_restored_it_has_the_linked_keys_or_those_with_what_was_keyed_since(self):
+        for is_keyed in (False, True):
+            self.link()
+            keyed = shown(30)
+            simulate()
+            if is_keyed:
+                own("Figure").sinew.bounce = 0.5
+                own("Figure").keyframe_insert("sinew.bounce", frame=3)
+            self.save_and_open()
+            scenes.select(own("Figure"))
+            bpy.ops.sinew.restore()
+            np.testing.assert_allclose(shown(30), keyed, atol=1e-6)
+            found = own("Figure").animation_data.action
+            if is_keyed:
+                self.assertIsNone(found.library)
+                self.assertIsNotNone(addon("action").curves(own("Figure")).find("sinew.bounce"))
+            else:
+                self.assertEqual(found, original("Figure").animation_data.action)
+            self.assertEqual(digest(), self.digest)
+
     def test_live_and_undo(self):
         self.link()
         before = snapshot()
