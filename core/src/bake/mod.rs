@@ -340,11 +340,18 @@ fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> 
     let work = &work;
     let lot = items.len().div_ceil(threads);
     std::thread::scope(|scope| {
+        let each = |lot: &[T]| lot.iter().map(work).collect::<Vec<R>>();
+        // Where no thread can be had, this one does it.
         let running: Vec<_> = items
             .chunks(lot)
-            .map(|lot| scope.spawn(move || lot.iter().map(work).collect::<Vec<R>>()))
+            .map(|lot| {
+                std::thread::Builder::new().spawn_scoped(scope, move || each(lot)).map_err(|_| each(lot))
+            })
             .collect();
-        let joined = running.into_iter().map(|r| r.join());
-        joined.flat_map(|r| r.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+        let joined = running.into_iter().map(|r| match r {
+            Ok(thread) => thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            Err(done) => done,
+        });
+        joined.flatten().collect()
     })
 }
