@@ -65,9 +65,7 @@ pub unsafe extern "C" fn sinew_setup_open(
         // SAFETY: the promises of the crate.
         let (out, path) = unsafe { (Out::new(out, "out")?, input::path(path, path_length, "path")?) };
         let named = |text: String| format!("{}: {text}", path.display());
-        let bytes = std::fs::read(path).map_err(|e| Fault::new(SINEW_IO, named(e.to_string())))?;
-        let text = String::from_utf8(bytes)
-            .map_err(|_| Fault::new(SINEW_BAD_SETUP, named("is not UTF-8; save it as UTF-8".into())))?;
+        let text = sinew_plugin::job::read_setup(path)?;
         let read = setup::from_json(&text).map_err(|e| Fault::new(SINEW_BAD_SETUP, named(e.to_string())))?;
         out.set(live::insert(read));
         Ok(())
