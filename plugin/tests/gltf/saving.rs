@@ -105,7 +105,6 @@ fn the_scenes_own_data_is_never_overwritten() {
     add(&mut document);
     document.save(&path).unwrap();
     assert_eq!(fs::read(house.path().join("in/walk.bin")).unwrap(), walk().1);
-    let json = text(&path);
     let first = data_of(&path, 1);
     // Once more, on what was just written: what an earlier bake added grows, in a file of its own.
     let mut document = open(&path);
@@ -119,7 +118,7 @@ fn the_scenes_own_data_is_never_overwritten() {
     assert_eq!(fs::read(house.path().join("in/walk.bin")).unwrap(), walk().1);
     // An image that is called as the output would be.
     fs::write(house.path().join("in/odd.glb"), b"an image").unwrap();
-    let mut json = json;
+    let mut json = text(&path);
     json["images"] = json!([{ "uri": "odd.glb" }]);
     fs::write(&path, serde_json::to_vec(&json).unwrap()).unwrap();
     let error = open(&path).save(&house.path().join("in/odd.glb")).unwrap_err();
