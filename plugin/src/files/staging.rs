@@ -120,7 +120,10 @@ impl Staging {
     /// all are as before.
     pub fn commit(mut self) -> Result<(), WriteError> {
         let _committing = stray::committing();
-        let folders: BTreeSet<PathBuf> = self.files.iter().map(|f| folder_of(&f.target).to_owned()).collect();
+        let folders = self.files.iter().map(|f| folder_of(&f.target));
+        // One folder under two names would be waited for by whoever holds it.
+        let folders: BTreeSet<PathBuf> =
+            folders.map(|f| f.canonicalize().unwrap_or_else(|_| f.to_owned())).collect();
         let held: Vec<File> = folders.iter().filter_map(|f| lock::folder(f)).collect();
         for (path, witness, _) in &self.expected {
             if !witness.holds(path) {
@@ -130,6 +133,7 @@ impl Staging {
             }
         }
         let replaced = self.replaced_data();
+        let _journal = journal(&replaced)?;
         self.place_all()?;
         stray::note_placed();
         self.expected.iter().for_each(|(_, witness, content)| witness.renew(*content));
@@ -164,6 +168,28 @@ impl Staging {
             }
         }
         Ok(())
+    }
+}
+
+/// A temporary file with the names of what is to be removed: should that not come to pass, whoever sweeps it up removes them.
+fn journal(replaced: &[PathBuf]) -> Result<Option<Journal>, WriteError> {
+    let Some(first) = replaced.first() else { return Ok(None) };
+    let names: String = replaced.iter().map(|p| format!("{}\n", p.display())).collect();
+    let fault = |error| WriteError { path: first.clone(), error };
+    let mut temporary = Temporary::new(folder_of(first), None).map_err(fault)?;
+    let written = temporary.file.write_all(names.as_bytes());
+    let journal = Journal(Some(temporary));
+    written.map_err(fault)?;
+    Ok(Some(journal))
+}
+
+struct Journal(Option<Temporary>);
+
+impl Drop for Journal {
+    fn drop(&mut self) {
+        if let Some(temporary) = self.0.take() {
+            temporary.discard();
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::limits::Limits;
 use super::{JobError, JointReport, LoopReport, Progress, Report, Stage, Status, Timings};
-use sinew_core::bake::{Baked, Deformation, bake, deformations};
+use sinew_core::bake::{Baked, Deformation, bake_while, deformations};
 use sinew_core::cycle::{self, Gap};
 use sinew_core::joint::openings;
 use sinew_core::motion::{Fault, Motion, faults, halvings, report, touching};
@@ -97,7 +97,15 @@ pub fn simulate(
 
     tell(Progress::begin(Stage::Bake))?;
     let began = Instant::now();
-    let baked = bake(scene, clip, rig, &motion, &setup.bake, single)?;
+    let mut stopped = None;
+    let baked = bake_while(scene, clip, rig, &motion, (&setup.bake, single), &mut || {
+        stopped = tell(Progress::begin(Stage::Bake)).err();
+        stopped.is_none()
+    });
+    if let Some(why) = stopped {
+        return Err(why);
+    }
+    let baked = baked?;
     let deformations = deformations(scene, clip, rig, &motion, &setup.bake);
     timings.bake_s = began.elapsed().as_secs_f64();
 

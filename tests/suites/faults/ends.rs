@@ -232,7 +232,7 @@ fn frames_for_which_there_is_no_memory_are_refused() {
         .folder(folder.path())
         .run()
         .unwrap();
-    let done = done.code_is(3).unwrap();
+    let done = done.code_is(2).unwrap();
     assert!(done.stderr.contains("not enough memory for 900001 frames"), "{}", done.stderr);
 }
 

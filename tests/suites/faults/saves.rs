@@ -103,18 +103,10 @@ fn a_contacts_file_that_cannot_be_written_leaves_the_scene_unwritten() {
 fn replacing_again_and_again_does_not_grow() {
     let folder = scratch::folder("replace");
     hop(folder.path());
-    let replace = [
-        "bake",
-        "hop.gltf",
-        "--in-place",
-        "--replace",
-        "--name",
-        "Soft hop",
-        "--layer",
-        "both",
-        "--clip",
-        "Hop",
-    ];
+    let bake = ["bake", "hop.gltf", "--in-place", "--name", "Soft hop", "--layer", "both", "--clip", "Hop"];
+    let replace = [&bake[..], &["--replace"]].concat();
+    sinew(&bake, folder.path()).success().unwrap();
+    // The first time, data moves within its file, which takes a few letters more to say.
     sinew(&replace, folder.path()).success().unwrap();
     let size = || contents(folder.path()).values().map(Vec::len).sum::<usize>();
     let once = size();
