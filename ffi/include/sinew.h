@@ -38,7 +38,7 @@
 /**
  * The version of this interface that the header describes: major in the upper 16 bits, minor in the lower.
  */
-#define SINEW_ABI_VERSION 65542
+#define SINEW_ABI_VERSION 65543
 
 /**
  * Reading files.
