@@ -1759,7 +1759,8 @@ sinew_result sinew_job_saturated(const struct sinew_job *job,
  *
  * Thread: any. Errors: `SINEW_OUT_OF_RANGE`.
  */
-sinew_result sinew_set_limits(double seconds, size_t samples);
+sinew_result sinew_set_limits(double seconds,
+                              size_t samples);
 
 /**
  * Fills in the defaults. `struct_size` is `sizeof(sinew_bake_request)`.

@@ -4,7 +4,7 @@ use crate::edit::{self, Step};
 use crate::guard::guard;
 use crate::live::{self, Opaque};
 use crate::output::{self, Out};
-use crate::result::{Fault, SINEW_BAD_SETUP, SINEW_IO, sinew_result};
+use crate::result::{Fault, SINEW_BAD_SETUP, sinew_result};
 use crate::scene::sinew_scene;
 use crate::{input, job};
 use serde_json::{Value, json};
