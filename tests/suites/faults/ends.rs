@@ -186,7 +186,7 @@ fn a_bake_that_is_told_to_stop_stops_and_leaves_nothing() {
     // Held up in a call of the system, where it hears nothing itself.
     hop(folder.path());
     let mut traced = Command::new("strace");
-    traced.args(["-f", "-qq", "-o", "/dev/null", "-e", "inject=fsync:delay_enter=60000000:when=1"]);
+    traced.args(["-f", "-qq", "-o", "/dev/null", "-e", "inject=fsync:delay_enter=4000000:when=1"]);
     let traced = traced.arg(command()).args(["bake", "hop.gltf", "-o", "o.glb"]).current_dir(folder.path());
     let mut traced = traced.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     while strays(folder.path()).is_empty() {
