@@ -3,6 +3,7 @@
 mod additive;
 mod deformation;
 mod morph;
+mod parallel;
 mod seam;
 mod tolerance;
 
@@ -18,6 +19,7 @@ use crate::rig::{Rig, Solid};
 use crate::scene::{Channel, Channels, Clip, Local, Pose, Property, Scene};
 use crate::setup::{Bake, BakedKeys};
 use glam::DVec3;
+use parallel::in_parallel;
 
 /// What a bake gave.
 #[derive(Clone, Debug, Default)]
@@ -63,6 +65,9 @@ pub enum BakeError {
         /// Why.
         error: CurveError,
     },
+    /// The callback said stop.
+    #[error("cancelled")]
+    Cancelled,
 }
 
 /// What moves by less than this share of the tolerance does not move.
@@ -77,6 +82,18 @@ pub fn bake(
     motion: &Motion,
     options: &Bake,
     single: bool,
+) -> Result<Baked, BakeError> {
+    bake_while(scene, clip, rig, motion, (options, single), &mut || true)
+}
+
+/// The same for as long as `go_on`, which is asked now and then on this thread, says so.
+pub fn bake_while(
+    scene: &Scene,
+    clip: Option<&Clip>,
+    rig: &Rig,
+    motion: &Motion,
+    (options, single): (&Bake, bool),
+    go_on: &mut dyn FnMut() -> bool,
 ) -> Result<Baked, BakeError> {
     let frames = motion.frames();
     let solids = rig.solids.len();
@@ -110,7 +127,7 @@ pub fn bake(
     }
     let how = How { keys: options.keys, every: options.every(), single, cyclic: rig.range.turns > 1 };
     let times = motion.times();
-    let fitted = in_parallel(&wanted, |w| w.curve(times, &how));
+    let fitted = in_parallel(&wanted, |w| w.curve(times, &how), go_on).ok_or(BakeError::Cancelled)?;
     let mut baked = Baked { seam: how.cyclic.then(Gap::default), ..Baked::default() };
     let travel = if how.cyclic { travel(rig) } else { vec![DVec3::ZERO; solids] };
     for (w, result) in wanted.iter().zip(fitted) {
@@ -127,7 +144,8 @@ pub fn bake(
     if options.layer.additive() {
         let full = std::mem::take(&mut baked.channels);
         let layer = additive::wanted(scene, clip, times, &wanted, &full, &how);
-        let fitted = in_parallel(&layer.wanted, |w| w.curve(&layer.times, &how));
+        let fitted = in_parallel(&layer.wanted, |w| w.curve(&layer.times, &how), go_on);
+        let fitted = fitted.ok_or(BakeError::Cancelled)?;
         for (w, result) in layer.wanted.iter().zip(fitted) {
             let solid = &rig.solids[w.solid];
             let fit = result.map_err(|error| BakeError::Curve { node: solid.label.clone(), error })?;
@@ -353,26 +371,4 @@ impl Kept {
     fn exact(curve: Curve) -> Kept {
         Kept { curve, error: 0.0, straight: 0.0 }
     }
-}
-
-/// Fewer channels than this are fitted sooner than a thread starts.
-const WORTH_A_THREAD: usize = 16;
-
-/// `work` on every item, on all cores, results in order: which core did what makes no difference.
-fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = cores.min(items.len() / WORTH_A_THREAD).max(1);
-    if threads == 1 {
-        return items.iter().map(work).collect();
-    }
-    let work = &work;
-    let lot = items.len().div_ceil(threads);
-    std::thread::scope(|scope| {
-        let running: Vec<_> = items
-            .chunks(lot)
-            .map(|lot| scope.spawn(move || lot.iter().map(work).collect::<Vec<R>>()))
-            .collect();
-        let joined = running.into_iter().map(|r| r.join());
-        joined.flat_map(|r| r.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
-    })
 }

@@ -6,6 +6,7 @@ use super::{
     simulate,
 };
 use crate::document::Document;
+use crate::files::{Staging, check_place};
 use crate::gltf::ReadOptions;
 use crate::usd::{self, Destination};
 use sinew_core::motion::Motion;
@@ -165,6 +166,8 @@ pub fn bake_file(
     check_plot(request.plot.as_deref())?;
     check_plot(request.playblast.as_deref())?;
     check_contacts(request.contacts.as_deref(), &request.scene, &request.setup)?;
+    let beside = [&request.plot, &request.playblast, &request.contacts];
+    check_places(std::iter::once(&output).chain(beside.into_iter().flatten()))?;
     if !progress(Progress::begin(Stage::Open)) {
         return Err(JobError::Cancelled);
     }
@@ -226,13 +229,6 @@ pub fn bake_file(
         return Err(JobError::Cancelled);
     }
     let began = Instant::now();
-    if names.full.is_some() {
-        for deformation in &outcome.deformations {
-            let frames = outcome.motion.times();
-            let channel = document.add_deformation(deformation, outcome.source, frames)?;
-            outcome.baked.channels.extend(channel);
-        }
-    }
     if let (true, Document::Usd(document)) = (request.splines, &mut document) {
         document.use_splines(tolerances(&outcome, &setup));
     }
@@ -242,7 +238,31 @@ pub fn bake_file(
         (false, true) => Destination::Flat,
         (false, false) => Destination::Layer,
     };
-    let saved = document.save(&output, how, Some(shown))?;
+    let mut staging = Staging::default();
+    let title = format!("{}: {}", document.scene().name, names.shown());
+    if let Some(file) = &request.playblast {
+        let picture = crate::plot::draw_playblast(&title, &outcome.compiled.rig, &outcome.motion);
+        staging.write(file, picture.as_bytes())?;
+    }
+    if let Some(plot) = &request.plot {
+        let also = other_steps
+            .as_ref()
+            .map(|m| (if setup.world.uneven_substeps { "even substeps" } else { "uneven substeps" }, m));
+        let picture = crate::plot::draw(&title, &outcome.compiled.rig, &outcome.motion, also);
+        staging.write(plot, picture.as_bytes())?;
+    }
+    if let Some(file) = &request.contacts {
+        let strikes = &outcome.report.contacts.strikes;
+        let text = contact_file(&outcome.compiled.rig, &outcome.motion, strikes)
+            .map_err(|e| JobError::Io { file: file.clone(), error: e.into() })?;
+        staging.write(file, text.as_bytes())?;
+    }
+    // The scene comes last: whoever sees it finds what goes with it.
+    let saved = document.stage(&output, how, Some(shown), &mut staging)?;
+    if !progress(Progress { stage: Stage::Save, done: 1, of: 1 }) {
+        return Err(JobError::Cancelled);
+    }
+    staging.commit()?;
     if !saved.splined.is_empty() {
         // A spline has as many keys as it needs; what has none is as it was baked.
         let others =
@@ -252,27 +272,6 @@ pub fn bake_file(
             outcome.report.max_fit_error = outcome.report.max_fit_error.max(off.place);
             outcome.report.max_fit_error_deg = outcome.report.max_fit_error_deg.max(off.degrees);
         }
-    }
-    let title = format!("{}: {}", document.scene().name, names.shown());
-    if let Some(file) = &request.playblast {
-        let picture = crate::plot::draw_playblast(&title, &outcome.compiled.rig, &outcome.motion);
-        crate::files::write_whole(file, picture.as_bytes())
-            .map_err(|error| JobError::Io { file: file.clone(), error })?;
-    }
-    if let Some(plot) = &request.plot {
-        let also = other_steps
-            .as_ref()
-            .map(|m| (if setup.world.uneven_substeps { "even substeps" } else { "uneven substeps" }, m));
-        let picture = crate::plot::draw(&title, &outcome.compiled.rig, &outcome.motion, also);
-        crate::files::write_whole(plot, picture.as_bytes())
-            .map_err(|error| JobError::Io { file: plot.clone(), error })?;
-    }
-    if let Some(file) = &request.contacts {
-        let strikes = &outcome.report.contacts.strikes;
-        contact_file(&outcome.compiled.rig, &outcome.motion, strikes)
-            .map_err(Into::into)
-            .and_then(|text| crate::files::write_whole(file, text.as_bytes()))
-            .map_err(|error| JobError::Io { file: file.clone(), error })?;
     }
     let report = &mut outcome.report;
     report.timings.open_s = open_s;
@@ -288,6 +287,15 @@ pub fn bake_file(
     report.warnings.splice(0..0, document.warnings().iter().cloned().chain(warnings));
     report.warnings.extend(saved.remarks);
     Ok(outcome.report)
+}
+
+/// Refuses places that cannot be written, before any work is done. One's own scene may be behind a link.
+pub(super) fn check_places<'a>(files: impl Iterator<Item = &'a PathBuf>) -> Result<(), JobError> {
+    for file in files {
+        check_place(file)?;
+        check_place(&file.canonicalize().unwrap_or_else(|_| file.clone()))?;
+    }
+    Ok(())
 }
 
 /// How near keys must be to what was simulated, by node, where they are fitted after baking.

@@ -1,7 +1,8 @@
 //! A scene in memory and a set-up: compile, simulate, bake.
 
+use super::limits::Limits;
 use super::{JobError, JointReport, LoopReport, Progress, Report, Stage, Status, Timings};
-use sinew_core::bake::{Baked, Deformation, bake, deformations};
+use sinew_core::bake::{Baked, Deformation, bake_while, deformations};
 use sinew_core::cycle::{self, Gap};
 use sinew_core::joint::openings;
 use sinew_core::motion::{Fault, Motion, faults, halvings, report, touching};
@@ -41,7 +42,12 @@ pub fn simulate(
     progress: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Outcome, JobError> {
     let bad = |error: SetupError| JobError::Setup { file: setup_name.to_string(), error };
-    let mut tell = |p: Progress| if progress(p) { Ok(()) } else { Err(JobError::Cancelled) };
+    let limits = Limits::now();
+    let mut tell = |p: Progress| match limits.is_late() {
+        true => Err(limits.late()),
+        false if progress(p) => Ok(()),
+        false => Err(JobError::Cancelled),
+    };
     let mut timings = Timings::default();
 
     tell(Progress::begin(Stage::Compile))?;
@@ -63,6 +69,7 @@ pub fn simulate(
         return Err(bad(SetupError::new("bodies", why)));
     }
     timings.compile_s = began.elapsed().as_secs_f64();
+    limits.check(rig).map_err(bad)?;
 
     let began = Instant::now();
     let mut played = play(rig, &mut tell)?;
@@ -91,7 +98,15 @@ pub fn simulate(
 
     tell(Progress::begin(Stage::Bake))?;
     let began = Instant::now();
-    let baked = bake(scene, clip, rig, &motion, &setup.bake, single)?;
+    let mut stopped = None;
+    let baked = bake_while(scene, clip, rig, &motion, (&setup.bake, single), &mut || {
+        stopped = tell(Progress::begin(Stage::Bake)).err();
+        stopped.is_none()
+    });
+    if let Some(why) = stopped {
+        return Err(why);
+    }
+    let baked = baked?;
     let deformations = deformations(scene, clip, rig, &motion, &setup.bake);
     timings.bake_s = began.elapsed().as_secs_f64();
 
@@ -168,22 +183,24 @@ struct Played {
 const FINER: [f64; 2] = [2.0, 4.0];
 
 fn play(rig: &Rig, tell: &mut dyn FnMut(Progress) -> Result<(), JobError>) -> Result<Played, JobError> {
-    let mut stopped = false;
+    let mut stopped = None;
     let mut told = |done: usize, of: usize| {
-        stopped = tell(Progress { stage: Stage::Simulate, done, of: of.saturating_sub(1) }).is_err();
-        !stopped
+        stopped = tell(Progress { stage: Stage::Simulate, done, of: of.saturating_sub(1) }).err();
+        stopped.is_none()
     };
     let mut turn = None;
     let (motion, end) = match rig.range.turns {
         1 => run(rig, &mut told),
         _ => {
-            let done = cycle::run(rig, &mut told).ok_or(JobError::Cancelled)?;
+            let Some(done) = cycle::run(rig, &mut told) else {
+                return Err(stopped.unwrap_or(JobError::Cancelled));
+            };
             turn = Some((done.turns, done.first, done.before, done.repeats));
             (done.motion, End::Done)
         }
     };
-    if stopped {
-        return Err(JobError::Cancelled);
+    if let Some(why) = stopped {
+        return Err(why);
     }
     let faults = faults(rig, &motion);
     Ok(Played { motion, end, turn, faults })

@@ -1,5 +1,6 @@
 //! What can be typed.
 
+use crate::stop::Limits;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use sinew_core::setup::{self, Wish};
 use sinew_plugin::gltf::{PhysicsDialect, ReadOptions};
@@ -10,12 +11,18 @@ use std::path::{Path, PathBuf};
 /// Gives keyed animation weight: simulates muscles of limited strength that chase the keys, and bakes the result as a new clip.
 ///
 /// Exit codes: 0 done, 1 done but something fell short (the warnings say what), 2 bad use, 3 bad input, 4 reading or
-/// writing failed, 5 cancelled.
+/// writing failed, 5 cancelled, or stopped by a limit; 130 when Ctrl-C is pressed twice.
 #[derive(Parser)]
 #[command(name = "sinew", version, arg_required_else_help = true)]
 pub struct Arguments {
     #[command(subcommand)]
     pub command: Command,
+    /// Stop after so many seconds, with nothing written.
+    #[arg(long, global = true, value_name = "SECONDS", value_parser = positive)]
+    pub max_seconds: Option<f64>,
+    /// Stop when so many bytes of memory are used, with nothing written.
+    #[arg(long, global = true, value_name = "BYTES")]
+    pub max_memory: Option<usize>,
 }
 
 #[derive(Subcommand)]
@@ -317,6 +324,11 @@ pub enum Physics {
 }
 
 impl Arguments {
+    /// What the job may use.
+    pub fn limits(&self) -> Limits {
+        Limits { seconds: self.max_seconds, memory: self.max_memory }
+    }
+
     /// The scene, where there is one.
     pub fn scene(&self) -> Option<&Path> {
         match &self.command {
@@ -476,6 +488,12 @@ impl Bake {
             read: self.input.read(),
         }
     }
+}
+
+/// A number above 0.
+fn positive(text: &str) -> Result<f64, String> {
+    let value: f64 = text.parse().map_err(|_| "not a number".to_string())?;
+    if value > 0.0 && value.is_finite() { Ok(value) } else { Err("must be above 0".into()) }
 }
 
 /// A number from 0 to 1.
