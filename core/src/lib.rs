@@ -2,7 +2,7 @@
 //!
 //! [`scene`] (what the host gave) and [`setup`] (what the animator wants of physics) are compiled into an
 //! immutable [`rig`]; [`simulate`] advances its state step by step and records a [`motion`], or one turn of a
-//! [`cycle`]; [`bake`] turns that into curves for the host's channels.
+//! [`cycle`]; [`bake`] turns that into curves for the host's channels. [`refine`] finds a motion for the whole of a shot at once.
 //!
 //! Underneath: [`character`] (skeletons as bodies, for the automatic set-up), [`curve`] (animator splines), [`rotation`] (unit quaternions), [`shape`] (mass and inertia),
 //! [`guide`] (targets on paths), [`actuator`] (limited strength towards them), [`dynamics`] (motion of one solid),
@@ -26,6 +26,7 @@ pub mod dynamics;
 pub mod guide;
 pub mod joint;
 pub mod motion;
+pub mod refine;
 pub mod rig;
 pub mod rotation;
 pub mod scene;

@@ -15,6 +15,8 @@ mod tree;
 
 pub use dynamics::{forward_dynamics, inverse_dynamics, mass_matrix};
 pub use kinematics::Posed;
+pub(crate) use kinematics::related;
 pub use momentum::Turning;
+pub(crate) use momentum::{inverse_left, inverse_left_slope};
 pub use spatial::{Force, Motion, Spatial, skew};
 pub use tree::{Articulation, JointKind, Link, Mass};
