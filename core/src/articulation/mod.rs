@@ -5,11 +5,12 @@
 //! do not depend on its own coordinates, and `dS_j / dq_k = S_k x S_j` for every joint `k` before `j`.
 //!
 //! `tree` is what does not change, `kinematics` where the links are, `dynamics` the recursions that turn forces into accelerations
-//! and back, `momentum` what a body has between two moments.
+//! and back, `momentum` what a body has between two moments, `of_rig` how a rig becomes a tree.
 
 mod dynamics;
 mod kinematics;
 mod momentum;
+mod of_rig;
 mod spatial;
 mod tree;
 
@@ -18,5 +19,6 @@ pub use kinematics::Posed;
 pub(crate) use kinematics::related;
 pub use momentum::Turning;
 pub(crate) use momentum::{inverse_left, inverse_left_slope};
+pub use of_rig::{Linkage, NoTree, linkages};
 pub use spatial::{Force, Motion, Spatial, skew};
 pub use tree::{Articulation, JointKind, Link, Mass};

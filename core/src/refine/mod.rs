@@ -13,13 +13,17 @@ mod filter;
 mod knot;
 mod measure;
 mod problem;
+mod shot;
 mod solver;
+mod stance;
 mod state;
 mod system;
 
 pub use measure::{Measure, Row};
 pub use problem::{Contact, Drive, End, Key, Problem};
+pub use shot::{Hit, Options, Refined, Refused, Shot, refine};
 pub use solver::{Iteration, Refinement, Status};
+pub use stance::Stance;
 
 #[cfg(test)]
 mod tests;

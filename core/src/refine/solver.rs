@@ -52,9 +52,6 @@ pub struct Refinement {
     mu: f64,
     tolerance: f64,
     damping: f64,
-    /// The error at this barrier before an exact step.
-    last: Option<f64>,
-    rest: bool,
     exact: bool,
     /// Whether the last step changed next to nothing.
     settled: bool,
@@ -66,7 +63,10 @@ pub struct Refinement {
 const LARGEST_TURN: f64 = 0.8;
 
 /// The free rows and holds from which on the exact Hessian is taken; all other rows may be ten times as far off.
-const NEAR: f64 = 1e-2;
+const NEAR: f64 = 1.0;
+
+/// Equations that are off by less than this in all are near enough for the Lagrangian to decide.
+const FAR_OFF: f64 = 1.0;
 
 /// A step is the last if it changes the objective by less than this share of it.
 const SETTLED: f64 = 1e-6;
@@ -95,8 +95,6 @@ impl Refinement {
             tried: values.clone(),
             direction: Direction::default(),
             damping: 0.0,
-            last: None,
-            rest: false,
             settled: false,
             exact,
             status: Status::Running,
@@ -187,18 +185,12 @@ impl Refinement {
                 break;
             }
             self.mu = (0.2 * self.mu).min(libm::pow(self.mu, 1.5)).max(final_mu);
-            self.last = None;
             let off = self.state.merit(&self.problem, &self.layout, &self.values, self.mu).0;
             self.filter.reset(off);
             errors = self.errors();
         }
         self.exact |= errors.physics < NEAR && self.driven_rows() < 10.0 * NEAR;
-        // Exact steps that do not get on are told apart by a step without.
-        let slow = self.last.is_some_and(|last| errors.worst() > 0.9 * last);
-        let leans = self.problem.closeness.iter().any(|c| *c > 0.0);
-        self.rest = leans && slow && !self.rest;
-        let exact = self.exact && !self.rest;
-        self.last = exact.then_some(errors.worst());
+        let exact = self.exact;
         let taken = self.step(exact);
         let objective = self.state.objective(&self.problem, &self.layout);
         self.settled = taken == 1.0 && self.direction.slope.abs() <= SETTLED * objective.max(self.tolerance);
@@ -211,7 +203,12 @@ impl Refinement {
             exact,
         });
         if taken == 0.0 {
-            self.status = Status::Stalled;
+            // Where all rows hold, keys that are missed say more than that they are missed a little more than they need be.
+            let holds = errors.rows <= self.tolerance;
+            self.status = match self.ended() {
+                Status::KeysMissed(keys) if holds => Status::KeysMissed(keys),
+                _ => Status::Stalled,
+            };
         }
         &self.status
     }
@@ -254,7 +251,7 @@ impl Refinement {
                 self.damping,
                 &mut self.direction,
             );
-            if solved && let Some(taken) = self.search() {
+            if solved && let Some(taken) = self.search(exact) {
                 self.damping = if self.damping > 1e-10 { self.damping / 4.0 } else { 0.0 };
                 return taken;
             }
@@ -264,17 +261,27 @@ impl Refinement {
     }
 
     /// Looks along the direction for a state that the filter takes.
-    fn search(&mut self) -> Option<f64> {
+    ///
+    /// An exact step goes straight for the solution, off the curved equations by its square, so that the objective may rise where
+    /// the Lagrangian falls (the Maratos effect). Near the solution a fall of the Lagrangian is enough (Ulbrich 2004).
+    fn search(&mut self, exact: bool) -> Option<f64> {
         let keep = (1.0 - self.mu).max(0.99);
         let (most, prices) = self.room_to_limits(keep);
         let most = most.min(LARGEST_TURN / self.largest_turn().max(LARGEST_TURN));
         let now = self.state.merit(&self.problem, &self.layout, &self.values, self.mu);
+        let bent = self.state.priced(&self.layout, &self.values, &self.state, &self.direction);
+        let falls = self.direction.slope - bent;
+        let near = exact && now.0 < FAR_OFF && falls < 0.0;
         let mut share = most;
         for _ in 0..14 {
             self.apply(share, prices);
             self.tried.evaluate(&self.problem, &self.layout, &self.trial, &mut self.room);
             let then = self.trial.merit(&self.problem, &self.layout, &self.tried, self.mu);
-            if self.filter.takes(now, then, self.direction.slope, share) {
+            let straight = near && then.0 < FAR_OFF && {
+                let after = self.trial.priced(&self.layout, &self.tried, &self.state, &self.direction);
+                then.1 + after <= now.1 + bent + 1e-4 * share * falls + 1e-14
+            };
+            if straight || self.filter.takes(now, then, self.direction.slope, share) {
                 std::mem::swap(&mut self.state, &mut self.trial);
                 std::mem::swap(&mut self.values, &mut self.tried);
                 return Some(share);

@@ -2,6 +2,7 @@
 
 use super::knot::{Around, Room, turnings};
 use super::measure::{At, turn_distance};
+use super::system::Direction;
 use super::{Problem, Row};
 use crate::articulation::{JointKind, Posed, Turning};
 use glam::{DMat3, DVec3};
@@ -328,5 +329,18 @@ impl State {
             }
         }
         (off, value - mu * barrier)
+    }
+
+    /// What all equations are off by, at the prices that `from` has after a whole step along `by`.
+    pub fn priced(&self, layout: &Layout, values: &Values, from: &State, by: &Direction) -> f64 {
+        let range = layout.physical.start * layout.n..layout.physical.end * layout.n;
+        let mut sum: f64 = range.map(|i| (from.y[i] + by.y[i]) * (values.forces[i] - self.t[i])).sum();
+        for placed in &layout.rows {
+            for r in placed.first..placed.first + placed.row.count() {
+                let off = values.rows[r] - self.over[r] + self.under[r];
+                sum += (from.row_y[r] + by.row_y[r]) * off;
+            }
+        }
+        sum
     }
 }

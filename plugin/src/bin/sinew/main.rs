@@ -3,6 +3,7 @@
 
 mod arguments;
 mod progress;
+mod refine;
 mod say;
 
 use arguments::{Arguments, Command};
@@ -82,6 +83,11 @@ fn run(arguments: Arguments) -> Result<Status, JobError> {
             bar.clear();
             let report = report?;
             say::print(&if a.input.json { say::json(&report) } else { say::assembly(&report) });
+            Ok(report.status)
+        }
+        Command::Refine(a) => {
+            let report = job::refine_file(&a.request())?;
+            say::print(&if a.input.json { say::json(&report) } else { refine::say(&report) });
             Ok(report.status)
         }
         Command::Inspect(a) => {
