@@ -92,7 +92,7 @@ fn run(arguments: Arguments) -> Result<Status, JobError> {
         }
         Command::Refine(a) => {
             let report = job::refine_file(&a.request())?;
-            say::print(&if a.input.json { say::json(&report) } else { refine::say(&report) });
+            say::report(&report, a.input.json, refine::say)?;
             Ok(report.status)
         }
         Command::Inspect(a) => {
