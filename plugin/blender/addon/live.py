@@ -156,8 +156,6 @@ def _leave(obj, keeps, is_played=False):
 
 
 def _purge():
-    if back.is_undoing:
-        return
     for found in [a for a in bpy.data.actions if origin.is_live(a) and not a.users]:
         bpy.data.actions.remove(found)
 
@@ -394,11 +392,7 @@ def _after_undo(*_arguments):
         # It is all as before already.
         session.run.cancel()
         session = None
-    back.is_undoing = True
-    try:
-        _tidy()
-    finally:
-        back.is_undoing = False
+    _tidy()
     if state.result is not None and any(name not in bpy.data.actions for name in state.result.actions):
         state.result = None
 
