@@ -362,7 +362,8 @@ def gizmo_run(window, pictures):
     if pictures:
         window.picture(pictures / "blender-shape.png", "1057x640+0+80")
     window.hand("mouseup", 1)
-    window.wait("bpy.context.object.sinew.is_property_set('size')")
+    # The last of the way may come late.
+    window.wait(f"bpy.context.object.sinew.size[2] > {2 * half + 0.4}")
     size = window.ask("tuple(bpy.context.object.sinew.size)")
     check(size[2] > 2 * half + 0.4, f"the box is higher, as the handle was pulled: {size}, {half}")
     check(abs(size[0] - 0.4) < 1e-3, f"and as wide as before: {size}")
