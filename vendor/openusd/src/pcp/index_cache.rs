@@ -31,7 +31,7 @@ use super::load_rules::LoadRules;
 use super::population_mask::PopulationMask;
 use super::prim_graph::ArcType;
 use super::prim_index::{
-    AncestorArc, CompositionContext, Demand, NodeRuns, PrimIndex, PropertyTargetKind, SiteScope, TargetMemo,
+    CompositionContext, Demand, NodeRuns, PrimIndex, PropertyTargetKind, SiteScope, TargetMemo,
     TargetMemoKey,
 };
 use super::prim_indexer::ExprVarDeps;
@@ -3099,93 +3099,6 @@ impl IndexCache {
         Ok(self.cached(&path).variant_selections())
     }
 
-    /// Collects ancestor arcs from all cached ancestors of `path`.
-    ///
-    /// Returns references into the cached contexts, avoiding allocation
-    /// of `AncestorArc` (which contains `MapFunction` with a `Vec`).
-    fn collect_ancestor_arcs(&self, path: &Path) -> Vec<&AncestorArc> {
-        let mut arcs = Vec::new();
-        let mut p = Some(path.clone());
-        while let Some(pp) = p {
-            if let Some(ctx) = self.store.context_at(&pp) {
-                arcs.extend(&ctx.ancestor_arcs);
-            }
-            p = pp.parent();
-        }
-        arcs
-    }
-
-    /// Pre-caches inherit/specialize targets declared in the prim's layer
-    /// data. Reads inherit paths from each layer, resolves them to composed
-    /// namespace using ancestor arcs, and ensures those targets are cached.
-    fn precache_inherit_targets(&mut self, graph: &LayerGraph, path: &Path) {
-        let Some(parent) = path.parent() else {
-            return;
-        };
-        let Some(parent_index) = self.store.index_at(&parent) else {
-            return;
-        };
-
-        let ancestor_arcs = self.collect_ancestor_arcs(&parent);
-
-        // Scan each parent composition node for inherit/specialize targets: the
-        // parent's own path in that node's namespace, and the prim's path there
-        // (the node's path extended by the prim name). A layer that authors the
-        // prim directly contributes to the parent at the parent path, so it is
-        // already covered here — no separate all-layers scan of the prim path is
-        // needed.
-        let mut nodes_to_scan: Vec<(Path, LayerId)> = Vec::new();
-        for node in parent_index.nodes() {
-            for &(layer, _) in graph.layer_stack(node.layer_stack_id()).iter() {
-                nodes_to_scan.push((node.path.clone(), layer));
-                if let Some(name) = path.name()
-                    && let Ok(child_in_node) = node.path.append_path(name)
-                {
-                    nodes_to_scan.push((child_in_node, layer));
-                }
-            }
-        }
-
-        let mut targets_to_cache = Vec::new();
-        for (scan_path, scan_layer) in &nodes_to_scan {
-            for field in [FieldKey::InheritPaths, FieldKey::Specializes] {
-                let Ok(val) = graph.layer(*scan_layer).data().get_field(scan_path, field.as_str()) else {
-                    continue;
-                };
-                let Value::PathListOp(list_op) = val.into_owned() else {
-                    continue;
-                };
-                for target in &list_op.flatten() {
-                    // Anchor a relative inherit/specialize target at the path it
-                    // is authored on (the scanned node's namespace), matching the
-                    // indexer's `path.make_absolute`. Anchoring at the
-                    // composed parent would mis-resolve `../` targets by a level.
-                    let raw = scan_path.make_absolute(target);
-                    // Try composed-namespace versions via ancestor arcs.
-                    for a in &ancestor_arcs {
-                        if let Some(composed) = a.map.map_source_to_target(&raw)
-                            && composed != raw
-                            && !targets_to_cache.contains(&composed)
-                        {
-                            targets_to_cache.push(composed);
-                        }
-                    }
-                    if !targets_to_cache.contains(&raw) {
-                        targets_to_cache.push(raw);
-                    }
-                }
-            }
-        }
-
-        for target in targets_to_cache {
-            self.precache_path(graph, &target);
-            // Recursively precache the target's own inherit targets.
-            if self.is_indexed(&target) {
-                self.precache_inherit_targets(graph, &target);
-            }
-        }
-    }
-
     // ------------------------------------------------------------------
     // Core composition
     // ------------------------------------------------------------------
@@ -3257,11 +3170,6 @@ impl IndexCache {
         {
             self.precache_path(graph, &parent);
         }
-
-        // Pre-cache inherit/specialize targets so the indexer can
-        // find them. This handles the timing issue where a target prim is
-        // in a sibling subtree that hasn't been traversed yet.
-        self.precache_inherit_targets(graph, path);
 
         let parent_ctx = path
             .parent()

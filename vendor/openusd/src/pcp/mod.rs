@@ -346,6 +346,7 @@ pub(crate) mod asset_resolve;
 pub(crate) mod change;
 pub(crate) mod clip;
 pub(crate) mod clip_manifest;
+pub mod watch;
 mod compose_site;
 pub(crate) mod dependencies;
 pub(crate) mod diagnostics;
@@ -527,6 +528,10 @@ pub enum QueryError {
     /// A value-clip layer demanded during value resolution failed to load.
     #[error(transparent)]
     ClipLoad(Box<ClipLoad>),
+
+    /// Composing was stopped by whoever [watches](watch::watched) it.
+    #[error("{0}")]
+    Stopped(Box<String>),
 }
 
 const _: () = assert!(mem::size_of::<QueryError>() <= 16);

@@ -711,7 +711,7 @@ impl PrimIndexGraph {
     /// specializes comparator ([`compare_specialize_siblings`]), which reads the
     /// copy-to-root structure [`propagate_node_to_root`](crate::pcp::prim_indexer)
     /// produces.
-    pub(crate) fn compare_sibling_node_strength(&self, a: NodeId, b: NodeId) -> Ordering {
+    fn compare_siblings(&self, order: &StrengthOrder, a: NodeId, b: NodeId) -> Ordering {
         let na = &self.nodes[a.idx()];
         let nb = &self.nodes[b.idx()];
 
@@ -724,7 +724,7 @@ impl PrimIndexGraph {
         // `_PropagateNodeToRoot`), so they sort by the specializes branch of C++
         // `PcpCompareSiblingNodeStrength`, which reads that copy-to-root structure.
         if na.introduced_by_specialize() && nb.introduced_by_specialize() {
-            return self.compare_specialize_siblings(a, b);
+            return self.compare_specialize_siblings(order, a, b);
         }
 
         // 2. Namespace depth: a deeper arc-introduction site is stronger (C++
@@ -736,20 +736,11 @@ impl PrimIndexGraph {
         // 3. Origin strength, only when the two origins differ. `origin` is
         // total (C++ `GetOriginNode`): the node an implied arc was propagated
         // from, or the parent for a directly-authored arc, so two direct
-        // siblings share an origin and fall through to the tiebreak below. The
-        // synthetic root is the sole node without an origin; it stands in for
-        // itself. C++ `_OriginIsStronger` walks the tree in strength order to
-        // find which origin comes first; [`compare_node_strength`] is the
-        // order-independent equivalent, well-defined here because it never reads
-        // the strength projection being computed. It recurses only over
-        // strictly-older nodes (an origin is always created before the node
-        // carrying it), except when both nodes default to themselves (no origin
-        // authored): recursing on the same `(a, b)` would not progress, so skip
-        // straight to the sibling-number tiebreak.
+        // siblings share an origin and fall through to the tiebreak below.
         let oa = na.origin.unwrap_or(a);
         let ob = nb.origin.unwrap_or(b);
         if oa != ob && (oa != a || ob != b) {
-            let ord = self.compare_node_strength(oa, ob);
+            let ord = order.compare(self, oa, ob);
             if ord != Ordering::Equal {
                 return ord;
             }
@@ -768,7 +759,7 @@ impl PrimIndexGraph {
     // re-walk origin/parent chains while `is_propagated_specializes` re-scans the
     // root's children (`local_root`) on each call. The per-node chain results
     // could be precomputed into a side table once before the sort.
-    fn compare_specialize_siblings(&self, a: NodeId, b: NodeId) -> Ordering {
+    fn compare_specialize_siblings(&self, order: &StrengthOrder, a: NodeId, b: NodeId) -> Ordering {
         let (a_root, a_hops) = self.origin_root_node(a);
         let (b_root, b_hops) = self.origin_root_node(b);
 
@@ -799,10 +790,8 @@ impl PrimIndexGraph {
             }
         } else if a_root != b_root {
             // Different authored specialize arcs: order by the strength of the
-            // origin roots. C++ `_OriginIsStronger` walks the tree in strength
-            // order; [`compare_node_strength`] is the order-independent
-            // equivalent, safe to call mid-sort (it never reads the projection).
-            return self.compare_node_strength(a_root, b_root).then(a.0.cmp(&b.0));
+            // origin roots (C++ `_OriginIsStronger`).
+            return order.compare(self, a_root, b_root).then(a.0.cmp(&b.0));
         } else {
             // Same origin root, different origins: both children of the root.
             // First the namespace depth of the node that inherits/specializes the
@@ -836,7 +825,7 @@ impl PrimIndexGraph {
                 return ord;
             }
             // Finally, order by the strength of the two origins themselves.
-            return self.compare_node_strength(oa, ob).then(a.0.cmp(&b.0));
+            return order.compare(self, oa, ob).then(a.0.cmp(&b.0));
         }
 
         self.sibling_then_index(a, b)
@@ -1058,68 +1047,45 @@ impl PrimIndexGraph {
             .find(|&rc| self.origin_of(rc) == node && self.is_propagated_specializes(rc))
     }
 
-    /// Compares two arbitrary nodes in the same tree by strength, porting C++
-    /// `PcpCompareNodeStrength`. Returns [`Ordering::Less`] when `a` is stronger.
-    ///
-    /// Walks each node's chain to the shared root to find their lowest common
-    /// ancestor. When one node is an ancestor of the other, the ancestor is
-    /// stronger; otherwise the two diverging children are siblings, compared by
-    /// [`compare_sibling_node_strength`](Self::compare_sibling_node_strength).
-    pub(crate) fn compare_node_strength(&self, a: NodeId, b: NodeId) -> Ordering {
-        if a == b {
-            return Ordering::Equal;
+    /// The children of every node by strength.
+    pub(crate) fn order_by_strength(&self) -> StrengthOrder {
+        let mut order = StrengthOrder {
+            children: vec![Vec::new(); self.nodes.len()],
+        };
+        for i in 0..self.nodes.len() {
+            let id = NodeId(i as u32);
+            let Some(parent) = self.nodes[i].parent else { continue };
+            let siblings = &order.children[parent.idx()];
+            let is_stronger = |other: &NodeId| self.compare_siblings(&order, id, *other) == Ordering::Less;
+            // As C++ `_InsertChildInStrengthOrder` looks for the place.
+            let at = match (siblings.first(), siblings.last()) {
+                (Some(first), Some(last)) if !is_stronger(first) => match is_stronger(last) {
+                    true => siblings.iter().position(is_stronger).unwrap_or(siblings.len()),
+                    false => siblings.len(),
+                },
+                _ => 0,
+            };
+            order.children[parent.idx()].insert(at, id);
         }
-        let chain_a = self.chain_to_root(a);
-        let chain_b = self.chain_to_root(b);
-
-        // Walk both chains from the root downward (chains are leaf-first) until
-        // they diverge. The last shared node is the lowest common ancestor.
-        let mut ia = chain_a.len();
-        let mut ib = chain_b.len();
-        while ia > 0 && ib > 0 {
-            let ca = chain_a[ia - 1];
-            let cb = chain_b[ib - 1];
-            if ca != cb {
-                // First divergence: `ca` and `cb` are siblings under the LCA.
-                return self.compare_sibling_node_strength(ca, cb);
-            }
-            ia -= 1;
-            ib -= 1;
-        }
-
-        // One chain is a prefix of the other: the shorter (the ancestor) wins.
-        match (ia, ib) {
-            (0, 0) => Ordering::Equal,
-            (0, _) => Ordering::Less,
-            (_, 0) => Ordering::Greater,
-            _ => Ordering::Equal,
-        }
+        order
     }
 
     /// Rebuilds the strength-order projection as a pre-order DFS of the tree.
     /// The result runs strongest to weakest; reversing it gives weak-to-strong.
     ///
     /// Each node's `children` are first sorted by
-    /// [`compare_sibling_node_strength`](Self::compare_sibling_node_strength), so
+    /// [`compare_siblings`](Self::compare_siblings), so
     /// the DFS yields strength order among siblings. Specializes are copied under
     /// the local root (C++ `_PropagateNodeToRoot` / `_EvalImpliedSpecializes`)
     /// and specialize is the weakest arc, so the DFS already trails the
     /// globally-weak band (spec 10.4.1) at the end.
-    ///
-    /// The comparator reads only arc type, namespace depth, origin chains, and
-    /// arena order — never the projection being computed — so it is well-defined
-    /// here.
     pub(crate) fn finalize_strength_order(&mut self) {
         if !self.root.is_valid() {
             return;
         }
 
-        // Order every node's children by sibling strength. `children` is taken
-        // out so the comparator can borrow the arena immutably during the sort.
-        for i in 0..self.nodes.len() {
-            let mut children = std::mem::take(&mut self.nodes[i].children);
-            children.sort_by(|&a, &b| self.compare_sibling_node_strength(a, b));
-            self.nodes[i].children = children;
+        for (node, children) in self.order_by_strength().children.into_iter().enumerate() {
+            self.nodes[node].children = children;
         }
 
         // Pre-order DFS from the root: visit a node, then its children in
@@ -1137,6 +1103,44 @@ impl PrimIndexGraph {
             }
         }
         self.strength_order = dfs;
+    }
+}
+
+/// The children of every node of a graph by strength, strongest first.
+///
+/// C++ keeps children in this order as it adds them, and compares a new node with
+/// its siblings by where the origins of both come in what was there before
+/// (`_OriginIsStronger`). So here: nodes are taken in the order of their
+/// creation, in which an origin always comes before the nodes that it is the
+/// origin of. Comparing origins by the rule for siblings, without an order that
+/// grows, would go round in circles where specializes are copied to the root
+/// from beneath each other's targets.
+pub(crate) struct StrengthOrder {
+    children: Vec<Vec<NodeId>>,
+}
+
+impl StrengthOrder {
+    /// Compares two nodes by strength, [`Ordering::Less`] when `a` is stronger:
+    /// which of them a walk in strength order meets first.
+    pub(crate) fn compare(&self, graph: &PrimIndexGraph, a: NodeId, b: NodeId) -> Ordering {
+        if a == b || !a.is_valid() || !b.is_valid() {
+            return Ordering::Equal;
+        }
+        let (chain_a, chain_b) = (graph.chain_to_root(a), graph.chain_to_root(b));
+        let mut pairs = chain_a.iter().rev().zip(chain_b.iter().rev());
+        // Without a divergence one of them is above the other, and stronger.
+        let Some((ca, cb)) = pairs.find(|(ca, cb)| ca != cb) else {
+            return chain_a.len().cmp(&chain_b.len());
+        };
+        let parent = graph.parent_of(*ca);
+        let place = |id: NodeId| match parent.is_valid() {
+            true => self.children[parent.idx()].iter().position(|&c| c == id),
+            false => None,
+        };
+        match (place(*ca), place(*cb)) {
+            (Some(a), Some(b)) => a.cmp(&b),
+            _ => ca.0.cmp(&cb.0),
+        }
     }
 }
 

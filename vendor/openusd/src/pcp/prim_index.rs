@@ -17,6 +17,7 @@ use super::compose_site::evaluate_expression;
 use super::diagnostics::Diagnostics;
 use super::index_store::PrimRevision;
 use super::layer_stack::LayerStackId;
+#[cfg(test)]
 use super::mapping::MapFunction;
 use super::prim_graph::{ArcType, Node, NodeFlags, NodeId, PrimIndexGraph, RelocateKind, SpecSite};
 use super::prim_indexer::{BuildResult, ExprVarDeps};
@@ -1080,26 +1081,6 @@ impl PrimIndex {
             &mut expr_var_deps,
         );
 
-        // Build ancestor arcs: record every non-Root node so children can
-        // remap through it. We use map_to_root (not map_to_parent) because
-        // ancestor propagation needs to translate all the way to the composed
-        // namespace. An arc is kept even when its path mapping is a no-op
-        // (e.g. a reference whose target shares the prim's path): it still
-        // crosses into another layer, so a child must follow it to reach the
-        // referenced layer's descendants. Root nodes are skipped — the child's
-        // own root `L` site rescans the root layer stack.
-        let mut ancestor_arcs = parent_ctx.ancestor_arcs.clone();
-        // Record each non-Root node's namespace mapping so a descendant prim can
-        // translate a relative inherit/specialize target authored at this prim
-        // into the composed namespace (cache `precache_inherit_targets`).
-        for (_, node) in self.nodes_with_ids() {
-            if node.arc != ArcType::Root {
-                ancestor_arcs.push(AncestorArc {
-                    map: node.map_to_root.clone(),
-                });
-            }
-        }
-
         // Merge parent's selections (weaker) with this prim's (stronger).
         let mut merged_selections = parent_ctx.selections.clone();
         for (k, v) in selections {
@@ -1108,7 +1089,6 @@ impl PrimIndex {
 
         let context = CompositionContext {
             selections: merged_selections,
-            ancestor_arcs,
             variant_fallbacks: parent_ctx.variant_fallbacks.clone(),
             may_have_clips: parent_ctx.may_have_clips || self.authors_clips,
             // Inherited from the parent; the cache additionally sets this when
@@ -1159,9 +1139,6 @@ pub(crate) struct CompositionContext {
     /// Variant selections accumulated from all ancestor compositions.
     /// First-opinion-wins: strongest ancestor's selection takes priority.
     pub selections: HashMap<String, String>,
-    /// Ancestor composition arcs with namespace mappings.
-    /// Used for descendant namespace remapping and implied inherit propagation.
-    pub ancestor_arcs: Vec<AncestorArc>,
     /// Variant fallback selections for sets without authored opinions.
     /// Propagated unchanged from the stage configuration.
     pub variant_fallbacks: VariantFallbackMap,
@@ -1190,7 +1167,6 @@ impl Default for CompositionContext {
     fn default() -> Self {
         Self {
             selections: HashMap::new(),
-            ancestor_arcs: Vec::new(),
             variant_fallbacks: VariantFallbackMap::new(),
             may_have_clips: false,
             instance_depth: None,
@@ -1204,19 +1180,6 @@ impl CompositionContext {
     pub fn within_instance(&self) -> bool {
         self.instance_depth.is_some()
     }
-}
-
-/// Records an ancestor composition arc for descendant namespace remapping.
-///
-/// When `/Rig` inherits `/_class` which references `ref.usd /CharRig`,
-/// the ancestor arcs record the namespace mappings `/_class → /Rig` and
-/// `/CharRig → /Rig`. Children of `/Rig` use these to find their
-/// composition sites in other layers via [`MapFunction`] methods.
-#[derive(Debug, Clone)]
-pub(crate) struct AncestorArc {
-    /// Namespace mapping from this arc's source to the composed namespace.
-    /// Convention: source is the arc target's namespace, target is composed.
-    pub map: MapFunction,
 }
 
 // ---------------------------------------------------------------------------
@@ -2738,22 +2701,22 @@ def "Prim" (
         let r2 = g.add_child(root, lsid, lid, p("/R2"), ArcType::Reference, id.clone(), false);
 
         // Arc type: an inherit outranks a reference.
-        assert_eq!(g.compare_sibling_node_strength(inh, r1), Ordering::Less);
+        assert_eq!(g.order_by_strength().compare(&g, inh, r1), Ordering::Less);
         // Sibling number breaks ties between same-arc siblings: earlier wins.
-        assert_eq!(g.compare_sibling_node_strength(r1, r2), Ordering::Less);
-        assert_eq!(g.compare_sibling_node_strength(r2, r1), Ordering::Greater);
+        assert_eq!(g.order_by_strength().compare(&g, r1, r2), Ordering::Less);
+        assert_eq!(g.order_by_strength().compare(&g, r2, r1), Ordering::Greater);
 
         // Arbitrary nodes: an ancestor outranks its descendant.
-        assert_eq!(g.compare_node_strength(root, inh), Ordering::Less);
-        assert_eq!(g.compare_node_strength(inh, root), Ordering::Greater);
+        assert_eq!(g.order_by_strength().compare(&g, root, inh), Ordering::Less);
+        assert_eq!(g.order_by_strength().compare(&g, inh, root), Ordering::Greater);
         // Cousins resolve through their diverging ancestors.
-        assert_eq!(g.compare_node_strength(inh, r2), Ordering::Less);
-        assert_eq!(g.compare_node_strength(r2, r2), Ordering::Equal);
+        assert_eq!(g.order_by_strength().compare(&g, inh, r2), Ordering::Less);
+        assert_eq!(g.order_by_strength().compare(&g, r2, r2), Ordering::Equal);
 
         // Namespace depth: a deeper arc-introduction site is stronger.
         let deep = g.add_child(root, lsid, lid, p("/D"), ArcType::Reference, id.clone(), false);
         g.nodes[deep.idx()].namespace_depth = 5;
-        assert_eq!(g.compare_sibling_node_strength(deep, r1), Ordering::Less);
+        assert_eq!(g.order_by_strength().compare(&g, deep, r1), Ordering::Less);
     }
 
     #[test]

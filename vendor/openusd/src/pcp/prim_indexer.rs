@@ -90,9 +90,11 @@
 //! specializes/inherit authored inside a selected variant, and
 //! relationship/connection target remapping through relocates.
 
+use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet, hash_map};
 use std::mem;
+use std::rc::Rc;
 
 use crate::sdf::schema::{ChildrenKey, FieldKey};
 use crate::sdf::{self, LayerOffset, Path, Value};
@@ -103,7 +105,7 @@ use super::diagnostics::Diagnostics;
 use super::layer_graph::{ExternalStack, LoadFailure};
 use super::layer_stack::LayerStackId;
 use super::mapping::MapFunction;
-use super::prim_graph::{ArcType, NodeFlags, NodeId, PrimIndexGraph, is_class_based_arc};
+use super::prim_graph::{ArcType, NodeFlags, NodeId, PrimIndexGraph, StrengthOrder, is_class_based_arc};
 use super::prim_index::{CompositionContext, Demand, PrimEntry, stack_has_spec};
 use super::{CompositionDiagnostic, CycleChain, CycleHop, ExpressionContext, LayerGraph, LayerId, QueryError};
 
@@ -224,6 +226,9 @@ struct Frame<'f> {
     /// The parent graph, searched for an existing node at the (prefix-replaced)
     /// site during duplicate-node skipping.
     graph: &'f PrimIndexGraph,
+    /// The node of `graph` that the sub-index becomes a child of (C++
+    /// `PcpPrimIndex_StackFrame::parentNode`), where a cycle check goes on.
+    parent: NodeId,
     /// The arc that introduced this sub-build, used to label a cross-frame cycle
     /// chain ([`cycle_error`](Indexer::cycle_error)).
     arc: ArcType,
@@ -515,6 +520,9 @@ pub(crate) struct Indexer<'a, 'f> {
     /// relocation target) reports no error, so only entries whose node survives
     /// (is not culled) are kept — matching C++'s per-contributing-arc reporting.
     pending_relocation_diagnostics: Vec<(NodeId, CompositionDiagnostic)>,
+    /// The graph's order by strength, and how many nodes it had when that was
+    /// computed: the order changes only as nodes are added.
+    strength: RefCell<Option<(usize, Rc<StrengthOrder>)>>,
 }
 
 impl<'a, 'f> Indexer<'a, 'f> {
@@ -547,6 +555,7 @@ impl<'a, 'f> Indexer<'a, 'f> {
             pending_loads: Vec::new(),
             expr_var_deps: ExprVarDeps::default(),
             pending_relocation_diagnostics: Vec::new(),
+            strength: RefCell::new(None),
         }
     }
 
@@ -577,9 +586,7 @@ impl<'a, 'f> Indexer<'a, 'f> {
     /// still composes). The graph is `None` when the seed cannot be established or
     /// the runaway nesting backstop trips, which the cache treats as an empty prim
     /// index. A composition cycle is likewise recorded as [`CompositionDiagnostic::ArcCycle`] and
-    /// the cycle-closing arc dropped (by [`class_arc_is_cycle`](Self::class_arc_is_cycle)
-    /// for inherits/specializes and [`arc_target_in_bounds`](Self::arc_target_in_bounds)
-    /// for references/payloads), so the rest of the prim still composes.
+    /// the cycle-closing arc dropped (by [`closes_cycle`](Self::closes_cycle)), so the rest of the prim still composes.
     pub(crate) fn build(mut self, path: &Path) -> BuildResult<BuildOutput> {
         // Backstop pathological growth that site-identity cycle detection cannot
         // catch — an unbounded chain of ever-deeper sites that never repeats.
@@ -593,6 +600,7 @@ impl<'a, 'f> Indexer<'a, 'f> {
         if !self.seed(path)? {
             return Ok(self.finish(None));
         }
+        super::watch::step(self.output.nodes.len() as u64)?;
 
         // The local (root) site is made inert — neither contributing opinions
         // nor expressing arcs — in two cases:
@@ -634,6 +642,8 @@ impl<'a, 'f> Indexer<'a, 'f> {
         // work; a not-yet-ported case leaves its arc uncomposed (see the
         // `TODO`s in the handlers) rather than aborting the whole prim.
         while let Some(task) = self.take_best_task() {
+            // A task looks at the nodes that there are.
+            super::watch::step(1 + self.output.nodes.len() as u64 / 8)?;
             match task.kind {
                 TaskKind::EvalNodeRelocations => self.eval_node_relocations(task.node)?,
                 TaskKind::EvalImpliedRelocations => self.eval_implied_relocations(task.node)?,
@@ -842,6 +852,7 @@ impl<'a, 'f> Indexer<'a, 'f> {
         ambient: LayerStackId,
         skip: bool,
         root_contributes: bool,
+        parent: NodeId,
         arc: ArcType,
     ) -> BuildResult<BuildOutput> {
         let requested_layer = self.inputs.stack.layer_stack_root(ambient);
@@ -849,6 +860,7 @@ impl<'a, 'f> Indexer<'a, 'f> {
             requested_path: target.clone(),
             root_path: self.site.path.clone(),
             graph: &self.output,
+            parent,
             arc,
             requested_layer,
             skip,
@@ -914,7 +926,7 @@ impl<'a, 'f> Indexer<'a, 'f> {
         origin: NodeId,
         sibling: u16,
     ) -> BuildResult<GraftOutcome> {
-        let out = self.compose_subindex(target, ambient, skip, true, arc)?;
+        let out = self.compose_subindex(target, ambient, skip, true, parent, arc)?;
         let hit_cycle = out.hit_cycle;
         let Some(sub) = self.merge_subindex(out) else {
             return Ok(GraftOutcome { node: None, hit_cycle });
@@ -1212,8 +1224,23 @@ impl<'a, 'f> Indexer<'a, 'f> {
     /// because the per-prim task count is small and variant ties consult live
     /// node strength (see [`task_priority_cmp`](Self::task_priority_cmp)).
     fn take_best_task(&mut self) -> Option<Task> {
-        let best = (0..self.tasks.len()).max_by(|&i, &j| self.task_priority_cmp(&self.tasks[i], &self.tasks[j]))?;
+        let tasks = &self.tasks;
+        let best = (0..tasks.len()).max_by(|&i, &j| self.task_priority_cmp(&tasks[i], &tasks[j]))?;
         Some(self.tasks.swap_remove(best))
+    }
+
+    /// The graph's order by strength.
+    fn strength(&self) -> Rc<StrengthOrder> {
+        let count = self.output.nodes.len();
+        let mut kept = self.strength.borrow_mut();
+        match &*kept {
+            Some((of, order)) if *of == count => order.clone(),
+            _ => {
+                let order = Rc::new(self.output.order_by_strength());
+                *kept = Some((count, order.clone()));
+                order
+            }
+        }
     }
 
     /// Orders two tasks by drain priority — the greater task drains first (C++
@@ -1223,6 +1250,7 @@ impl<'a, 'f> Indexer<'a, 'f> {
     /// then a lower `vset_num` for the same node; every other kind tiebreaks on
     /// node index.
     fn task_priority_cmp(&self, a: &Task, b: &Task) -> Ordering {
+        let stronger = |a: NodeId, b: NodeId| self.strength().compare(&self.output, a, b);
         if a.kind != b.kind {
             return a.kind.cmp(&b.kind);
         }
@@ -1233,9 +1261,9 @@ impl<'a, 'f> Indexer<'a, 'f> {
             | TaskKind::EvalNodeAncestralVariantFallback => {
                 if a.node != b.node {
                     // The stronger node drains first: it is the "greater" task,
-                    // so reverse `compare_node_strength` (which returns `Less`
-                    // for the stronger node).
-                    return self.output.compare_node_strength(b.node, a.node);
+                    // so the comparison, which returns `Less` for the stronger node,
+                    // is reversed.
+                    return stronger(b.node, a.node);
                 }
                 // Same node: a lower `vset_num` is stronger, so it must be the
                 // greater task — order by the descending key.
@@ -1257,10 +1285,10 @@ impl<'a, 'f> Indexer<'a, 'f> {
                 }
                 // Otherwise the strongest implied arc drains first, so its
                 // implied node keeps the stronger origin (C++ keeps these tasks
-                // in strong-to-weak order). `compare_node_strength` returns
-                // `Less` for the stronger node, so reverse it to make the
-                // stronger node the greater task.
-                self.output.compare_node_strength(b.node, a.node)
+                // in strong-to-weak order). The comparison returns `Less` for
+                // the stronger node, so it is reversed to make that the greater
+                // task.
+                stronger(b.node, a.node)
             }
             _ => a.node.cmp(&b.node),
         }
@@ -1368,6 +1396,7 @@ impl<'a, 'f> Indexer<'a, 'f> {
             node_ambient,
             self.frame_skip(),
             false,
+            node,
             ArcType::Relocate,
         )?) else {
             return Ok(());
@@ -1889,8 +1918,7 @@ impl<'a, 'f> Indexer<'a, 'f> {
         // The strongest node the set path maps to, and the path in its namespace
         // (C++ `Pcp_TranslatePathFromNodeToRootOrClosestNode`).
         let (start, path_in_start) = self.translate_path_to_root_or_closest(origin, vset_path);
-        // TODO(perf): this rebuilds and re-sorts the subtree node list (each
-        // `compare_node_strength` walks parent chains) for every authored-variant
+        // TODO(perf): this rebuilds and re-sorts the subtree node list for every authored-variant
         // task. A prim with several variant sets re-sorts once per set; the order
         // is stable between grafts, so it could be computed once per drain pass.
         let mut nodes: Vec<NodeId> = self
@@ -1898,7 +1926,8 @@ impl<'a, 'f> Indexer<'a, 'f> {
             .into_iter()
             .filter(|&n| !self.node(n).is_inert())
             .collect();
-        nodes.sort_by(|&a, &b| self.output.compare_node_strength(a, b));
+        let order = self.strength();
+        nodes.sort_by(|&a, &b| order.compare(&self.output, a, b));
         for n in nodes {
             let node = self.node(n);
             // Each candidate's site is the set path mapped from `start` down the
@@ -2233,19 +2262,17 @@ impl<'a, 'f> Indexer<'a, 'f> {
 
         let (parent_stack, rep) = self.node_site(parent);
 
-        // A class arc whose target is nested with an ancestor node's site — in the
-        // same layer stack, the target path being a prefix of, or prefixed by, that
-        // site — is a composition cycle: the inheriting prim would contain, or be
-        // contained by, what it inherits, so following the arc re-introduces the
-        // same prim forever (the self- and co-recursive inherits in `ErrorArcCycle`).
-        // Record the cycle and drop the arc; the rest of the prim still composes
-        // (C++ `_CheckForCycle` / `_HasAncestorCycle`). Only directly-authored
-        // arcs are checked: an implied class arc is a propagated copy of one
-        // already vetted where it was authored, and propagation deliberately
-        // lands it at nested namespace sites (the spooky / symmetric-rig inherits),
-        // which the cycle test would otherwise reject (C++ excludes implied
-        // class-based arcs under relocates from the check).
-        if !implied && self.class_arc_is_cycle(parent, parent_stack, &inherit_path) {
+        // Dedup: a matching child already inherits this site.
+        if let Some(existing) = self.find_matching_child(parent, rep, &inherit_path, arc, &inherit_map, origin) {
+            return Ok(Some(existing));
+        }
+
+        // An arc whose target is nested with the site of a node above it is a
+        // composition cycle, authored or implied alike (C++ `_CheckForCycle`):
+        // an implied class that comes back to the prim that inherits it would
+        // imply itself again without end. Record the cycle and drop the arc; the
+        // rest of the prim still composes.
+        if self.closes_cycle(parent, origin, arc, parent_stack, &inherit_path) {
             self.hit_cycle = true;
             self.errors.report(CompositionDiagnostic::ArcCycle(self.cycle_error(
                 parent,
@@ -2254,11 +2281,6 @@ impl<'a, 'f> Indexer<'a, 'f> {
                 inherit_path,
             )));
             return Ok(None);
-        }
-
-        // Dedup: a matching child already inherits this site.
-        if let Some(existing) = self.find_matching_child(parent, rep, &inherit_path, arc, &inherit_map, origin) {
-            return Ok(Some(existing));
         }
 
         // Specializes need the inert-placeholder / copy-to-root structure (C++
@@ -2646,6 +2668,11 @@ impl<'a, 'f> Indexer<'a, 'f> {
         if let Some(existing) = self.find_matching_child(root, rep, &src_path, ArcType::Specialize, &map, src) {
             return Ok(Some(existing));
         }
+        // A copy is an arc like any other (C++ `_AddArc`): one that leads back to
+        // the prim itself is a cycle.
+        if self.closes_cycle(root, src, ArcType::Specialize, src_stack, &src_path) {
+            return Ok(None);
+        }
         // C++ `_AddArc` with `skipDuplicateNodes`: a site already reached by
         // another path is not copied again (the inert placeholder at `src` is
         // skipped by `node_using_site`, so it is not its own duplicate).
@@ -2895,7 +2922,7 @@ impl<'a, 'f> Indexer<'a, 'f> {
         // arc, leaving the chain composed so far intact, rather than abandoning the
         // whole prim. The reference diamond `GroupRoot → A → B → A` keeps its
         // `[GroupRoot, GroupA, GroupB]` stack and drops only the closing `B → A`.
-        if !self.arc_target_in_bounds(parent, target_stack, &source) {
+        if self.closes_cycle(parent, parent, arc, target_stack, &source) {
             self.hit_cycle = true;
             self.errors.report(CompositionDiagnostic::ArcCycle(self.cycle_error(
                 parent,
@@ -3170,74 +3197,72 @@ impl<'a, 'f> Indexer<'a, 'f> {
         None
     }
 
-    /// Whether a class-based arc (inherit/specialize) to `(rep, path)` under
-    /// `parent` closes a composition cycle (C++ `_CheckForCycle` /
-    /// `_HasAncestorCycle`): walking the parent chain, an ancestor node in the
-    /// same layer stack whose site is nested with `path` — its path a prefix of,
-    /// or prefixed by, `path` — means the arc would re-introduce a prim that
-    /// contains or is contained by the inheriting one. Variant arcs are not
-    /// class-based and never reach here.
-    fn class_arc_is_cycle(&self, parent: NodeId, layer_stack: LayerStackId, path: &Path) -> bool {
-        let mut cur = parent;
-        while cur.is_valid() {
-            let n = self.node(cur);
-            if n.layer_stack_id() == layer_stack && n.path.is_nested_with(path) {
-                return true;
-            }
-            cur = n.parent().unwrap_or(NodeId::INVALID);
+    /// Whether an arc to `(layer_stack, path)` under `parent` closes a
+    /// composition cycle (C++ `_CheckForCycle`): the target is nested with the
+    /// site of a node above it, in this graph or, once its sub-build is grafted,
+    /// in the graph of any parent frame.
+    fn closes_cycle(
+        &self,
+        parent: NodeId,
+        origin: NodeId,
+        arc: ArcType,
+        layer_stack: LayerStackId,
+        path: &Path,
+    ) -> bool {
+        // Placeholders of implied classes under a relocate may have sites that
+        // are none, and contribute nothing: not counted as cycles.
+        if is_class_based_arc(arc) && parent != origin && self.is_under_relocate(parent) {
+            return false;
         }
-        // Continue across parent frames: a class arc landing back on a frame's
-        // build root inherits from an ancestor still under composition — the
-        // cross-frame mutual-inherit cycle (e.g. `Child1` inherits `Child2`, which
-        // inherits `Child1`, each composed as the other's sub-build).
+        let nested_above = |graph: &PrimIndexGraph, from: NodeId, path: &Path| {
+            let mut at = from;
+            while at.is_valid() {
+                let n = &graph.nodes[at.idx()];
+                if n.layer_stack_id() == layer_stack && n.path.is_nested_with(path) {
+                    return true;
+                }
+                // The synthetic root above the local root is no site.
+                if n.arc == ArcType::Root {
+                    break;
+                }
+                at = n.parent().unwrap_or(NodeId::INVALID);
+            }
+            false
+        };
+        if nested_above(&self.output, parent, path) {
+            return true;
+        }
+        let mut depth = 0;
         for (f, search) in self.frame_sites(path) {
-            if search == f.root_path && f.graph.node_using_site(layer_stack, &search).is_some() {
+            if nested_above(f.graph, f.parent, &search) {
                 return true;
             }
+            depth += 1;
         }
-        false
+        depth > MAX_DEPTH
     }
 
-    /// Returns `true` when an arc to `(root_layer, path)` under `parent` is
-    /// within the depth bound and is not a composition cycle (C++
-    /// `_CheckForCycle`). The walk crosses stack frames: it visits the target's
-    /// ancestor sites in this graph, then each parent frame still under
-    /// composition, rejecting an arc that lands back on an active ancestor site.
-    /// An ancestor site in the same layer stack that is nested with `path` (its
-    /// path a prefix of, or prefixed by, the target) closes the cycle — covering
-    /// the ancestral reference cycle `AnotherChild → Model → AnotherParent`, where
-    /// the target is a namespace ancestor of the composing prim.
-    fn arc_target_in_bounds(&self, parent: NodeId, layer_stack: LayerStackId, path: &Path) -> bool {
-        // Count the arc target node itself, then each ancestor up to the root.
-        let mut depth = 1;
-        let mut cur = parent;
-        while cur.is_valid() {
-            let n = self.node(cur);
-            if n.layer_stack_id() == layer_stack && n.path.is_nested_with(path) {
-                return false;
+    /// Whether the first arc above `node` that is not class-based is a relocate,
+    /// across parent frames.
+    fn is_under_relocate(&self, node: NodeId) -> bool {
+        let (mut graph, mut at, mut frame) = (&self.output, node, self.frame);
+        loop {
+            let n = &graph.nodes[at.idx()];
+            let arc = match (n.arc, frame) {
+                (ArcType::Root, Some(f)) => f.arc,
+                (arc, _) => arc,
+            };
+            if !is_class_based_arc(arc) {
+                return arc == ArcType::Relocate;
             }
-            depth += 1;
-            cur = n.parent().unwrap_or(NodeId::INVALID);
-        }
-        // Continue across parent frames (C++ `PcpPrimIndex_StackFrameIterator`):
-        // each frame is a sub-build still in progress, so an arc landing back on
-        // a frame's build root targets an ancestor under composition — a cycle.
-        for (f, search) in self.frame_sites(path) {
-            // The arc lands on a frame's build root (a node already composing there)
-            // or on a namespace ancestor of it — both are sites still under
-            // composition in a parent frame. The ancestor case closes the
-            // sub-root-reference cycle where the target's own ancestral chain
-            // re-introduces a prim above the referrer.
-            let at_root = search == f.root_path && f.graph.node_using_site(layer_stack, &search).is_some();
-            let above_root = search != f.root_path
-                && f.root_path.has_prefix(&search)
-                && f.graph.node_using_site(layer_stack, &f.root_path).is_some();
-            if at_root || above_root {
-                return false;
+            match (n.arc, frame) {
+                (ArcType::Root, Some(f)) => (graph, at, frame) = (f.graph, f.parent, f.previous),
+                _ => match n.parent() {
+                    Some(parent) => at = parent,
+                    None => return false,
+                },
             }
-            depth += 1;
         }
-        depth <= MAX_DEPTH
     }
 
     /// Whether any layer in the stack `stack` authors a spec at `path`.

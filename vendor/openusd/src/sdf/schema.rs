@@ -227,7 +227,10 @@ impl ChildrenKey {
 /// and a field authored on a spec it does not apply to (C++ `appliesTo`) is
 /// rejected. A layer is read with no registry in hand today, which is why the
 /// set the families shipped with USD declare is spelled out here.
-const SCHEMA_METADATA: [(&str, &str); 22] = [
+const SCHEMA_METADATA: [(&str, &str); 24] = [
+    // Of Sdf itself.
+    ("allowedTokens", "token[]"),
+    ("hidden", "bool"),
     ("bindMaterialAs", "token"),
     ("connectability", "token"),
     ("constraintTargetIdentifier", "token"),

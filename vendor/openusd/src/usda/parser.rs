@@ -425,6 +425,17 @@ impl<'a> Parser<'a> {
         spec
     }
 
+    /// Statements of one attribute agree on its variability; upstream refuses
+    /// others.
+    fn ensure_variability(spec: &sdf::SpecData, variability: sdf::Variability, name: &str) -> Result<(), RawError> {
+        let before = match spec.get(FieldKey::Variability.as_str()) {
+            Some(sdf::Value::Variability(before)) => *before,
+            _ => sdf::Variability::default(),
+        };
+        ensure!(before == variability, "The attribute {name} is uniform in one place and not in another");
+        Ok(())
+    }
+
     /// Parse an attribute/property declaration, including variability, metadata, and default value.
     fn read_attribute(
         &mut self,
@@ -495,6 +506,7 @@ impl<'a> Parser<'a> {
                 let spec = data
                     .entry(path)
                     .or_insert_with(|| Self::make_attribute_spec(&type_name, custom, variability));
+                Self::ensure_variability(spec, variability, name)?;
 
                 let list_op = apply_list_op(list_op, targets).context("Unable to build connection listOp")?;
                 spec.add_list_op(FieldKey::ConnectionPaths, sdf::Value::PathListOp(list_op));
@@ -511,6 +523,7 @@ impl<'a> Parser<'a> {
             let spec = data
                 .entry(path)
                 .or_insert_with(|| Self::make_attribute_spec(&type_name, custom, variability));
+            Self::ensure_variability(spec, variability, name)?;
             spec.add(FieldKey::TimeSamples, sdf::Value::TimeSamples(samples));
             return Ok(());
         }
@@ -524,6 +537,7 @@ impl<'a> Parser<'a> {
             let spec = data
                 .entry(path)
                 .or_insert_with(|| Self::make_attribute_spec(&type_name, custom, variability));
+            Self::ensure_variability(spec, variability, name)?;
             spec.add("spline", spline);
             return Ok(());
         }
@@ -664,6 +678,11 @@ impl<'a> Parser<'a> {
             .collect();
 
         let list_op = apply_list_op(list_op, targets).context("Unable to build relationship targets listOp")?;
+        // Each statement of a relationship is one operation of its list: those that
+        // were read before stay.
+        if let Some(before) = data.get(&path).and_then(|s| s.get(FieldKey::TargetPaths.as_str())) {
+            spec.add(FieldKey::TargetPaths, before.clone());
+        }
         spec.add_list_op(FieldKey::TargetPaths, sdf::Value::PathListOp(list_op));
 
         if self.cursor.at_punctuation('(')? {
@@ -687,6 +706,10 @@ impl<'a> Parser<'a> {
             Token::String(s) => {
                 spec.add(FieldKey::Comment, sdf::Value::String(s.into_owned()));
                 return Ok(());
+            }
+            // Names of fields that text has other words for; upstream refuses them.
+            Token::Identifier(s @ ("inheritPaths" | "variantSetNames" | "variantSelection")) => {
+                bail!("{s} is no metadata of a prim in text")
             }
             Token::Identifier(s) | Token::NamespacedIdentifier(s) => s,
             Token::Kind => FieldKey::Kind.as_str(),

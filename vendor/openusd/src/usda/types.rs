@@ -304,7 +304,9 @@ pub(super) fn parse_dictionary(cursor: &mut Cursor<'_>) -> Result<HashMap<String
 
         let key_token = c.bump()?;
         let key = match key_token {
-            Token::Identifier(s) | Token::NamespacedIdentifier(s) => s.to_owned(),
+            Token::Identifier(s) => s.to_owned(),
+            // Without quotes upstream refuses it.
+            Token::NamespacedIdentifier(s) => bail!("The dictionary key {s} has a namespace: it must be quoted"),
             Token::String(s) => s.into_owned(),
             other => other
                 .keyword_lexeme()

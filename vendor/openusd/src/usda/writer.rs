@@ -241,12 +241,13 @@ impl<W: Write> Emitter<'_, W> {
         ) {
             self.out.write_all(b"custom ")?;
         }
-        if matches!(
-            get_value(data, path, FieldKey::Variability.as_str()),
-            Some(Value::Variability(Variability::Uniform))
-        ) {
-            self.out.write_all(b"uniform ")?;
-        }
+        // Said by every statement of the attribute: one without it declares the
+        // attribute varying, which contradicts the others.
+        let uniform = match get_value(data, path, FieldKey::Variability.as_str()) {
+            Some(Value::Variability(Variability::Uniform)) => "uniform ",
+            _ => "",
+        };
+        self.out.write_all(uniform.as_bytes())?;
 
         // The declared spelling is written back as its standard spelling (C++
         // `GetSerializationName`): `Color` in, `color3d` out; an unregistered
@@ -295,20 +296,20 @@ impl<W: Write> Emitter<'_, W> {
         // Time samples (separate statement if present)
         if let Some(Value::TimeSamples(samples)) = time_samples {
             self.write_indent()?;
-            write!(self.out, "{type_name} {name}.timeSamples = ")?;
+            write!(self.out, "{uniform}{type_name} {name}.timeSamples = ")?;
             self.write_time_samples(&samples)?;
             writeln!(self.out)?;
         }
 
         // Connections (separate statement if present)
         if let Some(Value::PathListOp(op)) = get_value(data, path, FieldKey::ConnectionPaths.as_str()) {
-            self.emit_connection(name, &op, &type_name)?;
+            self.emit_connection(name, &op, &format!("{uniform}{type_name}"))?;
         }
 
         // Splines (separate statement if present)
         if let Some(Value::Dictionary(dict)) = spline {
             self.write_indent()?;
-            write!(self.out, "{type_name} {name}.spline = ")?;
+            write!(self.out, "{uniform}{type_name} {name}.spline = ")?;
             self.write_spline(&dict)?;
             writeln!(self.out)?;
         }
@@ -628,6 +629,14 @@ impl<W: Write> Emitter<'_, W> {
             self.emit_property(data, &prop_path, prop)?;
         }
 
+        // Variant sets inside the variant
+        if let Some(Value::TokenVec(vset_names)) = get_value(data, path, ChildrenKey::VariantSetChildren.as_str()) {
+            for vset in &vset_names {
+                let vset_path = path.append_variant_selection(vset, "")?;
+                self.emit_variant_set(data, &vset_path, vset.as_str())?;
+            }
+        }
+
         let children = children(data, path, ChildrenKey::PrimChildren);
         for child in &children {
             let child_path = path.append_path(child.as_str())?;
@@ -697,6 +706,10 @@ impl<W: Write> Emitter<'_, W> {
             "variantSets"
         } else if name == FieldKey::VariantSelection.as_str() {
             "variants"
+        } else if name == FieldKey::InheritPaths.as_str() {
+            "inherits"
+        } else if name == FieldKey::Documentation.as_str() {
+            "doc"
         } else {
             name
         };
@@ -1319,16 +1332,16 @@ fn format_dictionary(s: &mut String, dict: &HashMap<String, Value>) -> Result<()
     Ok(())
 }
 
-/// A dictionary key can be emitted unquoted only when it tokenizes as a USDA
-/// `Identifier` or `NamespacedIdentifier`: starts with a letter/underscore and
-/// continues with alphanumerics, underscores, or colons.
+/// A dictionary key can be emitted unquoted only when it is an identifier:
+/// starts with a letter/underscore and continues with alphanumerics and
+/// underscores. A namespaced one is not (C++ `_WriteDictionary` quotes it).
 fn is_bare_dict_key(k: &str) -> bool {
     let mut chars = k.chars();
     match chars.next() {
         Some(c) if c.is_ascii_alphabetic() || c == '_' => {}
         _ => return false,
     }
-    chars.all(|c| c.is_ascii_alphanumeric() || c == '_' || c == ':')
+    chars.all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
 fn format_layer_offset(s: &mut String, o: &LayerOffset) {
