@@ -7,10 +7,10 @@
 use super::edits::Edits;
 use super::operate;
 use super::stage::{self, Opened, said};
-use super::{Backend, Document, Home, Tolerance, spline};
+use super::{Backend, Document, Home, Tolerance, spline, text, verify};
 use crate::document::Saved;
 use crate::error::Error;
-use crate::files::Staging;
+use crate::files::{Staging, scratch};
 use glam::DMat4;
 use openusd::gf;
 use openusd::sdf::{self, AbstractData, Value};
@@ -101,6 +101,7 @@ impl Document {
             return Ok(saved(warnings));
         }
         if is_package {
+            refuse_splines(&opened)?;
             self.author(&opened, edits, range)?;
             self.package(&opened, &target)?;
             return Ok(saved(warnings));
@@ -114,18 +115,15 @@ impl Document {
                 bytes(&data, &ending)?
             }
             Destination::Flat => {
+                refuse_splines(&opened)?;
                 self.author(&opened, edits, range)?;
-                let flat = opened.stage.flatten().map_err(|e| unwritten(&e))?;
-                bytes(flat.data(), &ending)?
+                let flat = super::flatten::flattened(&opened)?;
+                let made = bytes(&flat, &ending)?;
+                verify::check(&made, &flat)?;
+                verify::check_stage(&made, &opened)?;
+                made
             }
-            Destination::InPlace => {
-                self.author(&opened, edits, range)?;
-                let root = opened.stage.root_layer();
-                // The format that the file is in, whatever its name.
-                let old = std::fs::read(&self.origin.file).map_err(|e| Error::io("cannot read it", e))?;
-                let format = if old.starts_with(b"PXR-USDC") { "usdc" } else { "usda" };
-                bytes(root.data(), format)?
-            }
+            Destination::InPlace => self.in_place(&opened, edits, range)?,
         };
         let mut staging = Staging::default();
         staging.write(&target, &bytes)?;
@@ -162,21 +160,34 @@ impl Document {
         data.set_field(&root, "endTimeCode", Value::Double(last));
     }
 
-    /// Writes the changes into the root layer, in memory. Fails where a layer that is to be written anew has a spline:
-    /// that would be lost.
-    fn author(&self, opened: &Opened, edits: Edits, range: Option<[f64; 2]>) -> Result<(), Error> {
-        for name in opened.stage.layer_identifiers() {
-            let Some(layer) = opened.stage.layer(&name) else { continue };
-            let data = layer.data();
-            let has_spline = |p: &sdf::Path| {
-                data.list_fields(p).is_some_and(|fields| fields.iter().any(|f| f == "spline"))
-            };
-            if let Some(path) = data.spec_paths().into_iter().find(|p| p.is_property_path() && has_spline(p))
-            {
-                let what = "is keyed by a spline, which would be lost; write a layer over the scene instead, or bake it to time samples";
-                return Err(Error::input(what).at(&format!("<{}>", path.as_str())));
+    /// The bytes of the root layer with the changes in it, in the format that the file is in, whatever its name. Of text only
+    /// the lines of what changed are new.
+    fn in_place(&self, opened: &Opened, edits: Edits, range: Option<[f64; 2]>) -> Result<Vec<u8>, Error> {
+        let old = std::fs::read(&self.origin.file).map_err(|e| Error::io("cannot read it", e))?;
+        if let Ok(text) = std::str::from_utf8(&old)
+            && let Ok(before) = openusd::usda::parse(text)
+        {
+            self.author(opened, edits, range)?;
+            let root = opened.stage.root_layer();
+            let spliced = text::splice(text, &before, root.data()).map(String::into_bytes);
+            if let Some(made) = spliced.filter(|made| verify::check(made, root.data()).is_ok()) {
+                return Ok(made);
             }
+            refuse_splines(opened)?;
+            let made = bytes(root.data(), "usda")?;
+            verify::check(&made, root.data())?;
+            return Ok(made);
         }
+        refuse_splines(opened)?;
+        self.author(opened, edits, range)?;
+        let root = opened.stage.root_layer();
+        let made = bytes(root.data(), "usdc")?;
+        verify::check(&made, root.data())?;
+        Ok(made)
+    }
+
+    /// Writes the changes into the root layer, in memory.
+    fn author(&self, opened: &Opened, edits: Edits, range: Option<[f64; 2]>) -> Result<(), Error> {
         let name = opened.stage.root_layer().identifier().to_owned();
         let mut failed = None;
         {
@@ -198,14 +209,21 @@ impl Document {
         let root = opened.stage.root_layer().identifier().to_owned();
         let stem = self.origin.file.file_stem().map_or("scene".into(), |s| s.to_string_lossy().into_owned());
         let inner = if root.trim_end_matches(']').ends_with(".usda") { "usda" } else { "usdc" };
-        // Written under another name first: on an error nothing of that name appears.
+        // Made elsewhere and read again first: on an error nothing of that name appears.
+        let room = scratch().map_err(|e| Error::io("there is no room to pack it", e))?;
+        let made = room.path().join("packed.usdz");
         let packed = openusd::usd_utils::create_new_usdz_package(
             &opened.stage,
             &root,
-            target,
+            &made,
             Some(&format!("{stem}.{inner}")),
         );
-        packed.map(|_| ()).map_err(|e| unwritten(&e))
+        packed.map_err(|e| unwritten(&e))?;
+        verify::check_file(&made, opened)?;
+        let mut staging = Staging::default();
+        staging.copy(target, &made)?;
+        staging.commit()?;
+        Ok(())
     }
 
     /// All that changed, and the time codes that it spans.
@@ -372,9 +390,24 @@ impl Document {
     }
 }
 
+/// Fails where a layer that is to be written anew has a spline: that would be lost.
+fn refuse_splines(opened: &Opened) -> Result<(), Error> {
+    for name in opened.stage.layer_identifiers() {
+        let Some(layer) = opened.stage.layer(&name) else { continue };
+        let data = layer.data();
+        let has_spline =
+            |p: &sdf::Path| data.list_fields(p).is_some_and(|fields| fields.iter().any(|f| f == "spline"));
+        if let Some(path) = data.spec_paths().into_iter().find(|p| p.is_property_path() && has_spline(p)) {
+            let what = "is keyed by a spline, which would be lost; write a layer over the scene instead, or bake it to time samples";
+            return Err(Error::input(what).at(&format!("<{}>", path.as_str())));
+        }
+    }
+    Ok(())
+}
+
 /// Why a stage cannot be written whole. A value that cannot be decoded is not always damaged: the library does not know empty
 /// lists of words or of assets in a crate file.
-fn unwritten(error: &dyn std::error::Error) -> Error {
+pub(super) fn unwritten(error: &dyn std::error::Error) -> Error {
     let what = said(error);
     let remedy = match what.contains("failed to decode") {
         true => "; if it is an empty list of words, write a layer over the scene, or have OpenUSD write it",
@@ -407,7 +440,7 @@ pub(super) fn bytes(data: &dyn AbstractData, ending: &str) -> Result<Vec<u8>, Er
     let format =
         sdf::LayerRegistry::find_by_id(id).ok_or_else(|| Error::input("that format cannot be written"))?;
     let mut out = Cursor::new(Vec::new());
-    format.write(data, &mut out).map_err(|e| Error::input(said(&e)))?;
+    format.write(data, &mut out).map_err(|e| unwritten(&e))?;
     Ok(out.into_inner())
 }
 
