@@ -142,5 +142,10 @@ fn differs(a: &Prim, b: &Prim) -> Result<Option<(String, &'static str)>, openusd
 /// All that an attribute says, in full: numbers that are none are the same as such.
 fn values(attribute: &Attribute) -> Result<String, openusd::Error> {
     let samples = super::flatten::samples(attribute)?;
-    Ok(format!("{:?} {samples:?}", attribute.get::<Value>()?))
+    let mut said = format!("{:?} {samples:?}", attribute.get::<Value>()?);
+    // A zero has no sign, which text does not keep.
+    for end in [",", ")", "]", " "] {
+        said = said.replace(&format!("-0.0{end}"), &format!("0.0{end}"));
+    }
+    Ok(said)
 }
