@@ -25,6 +25,8 @@ pub mod dynamics;
 pub mod guide;
 pub mod joint;
 pub mod motion;
+mod pool;
+pub mod quiet;
 pub mod rig;
 pub mod rotation;
 pub mod scene;

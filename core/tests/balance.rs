@@ -3,7 +3,7 @@
 
 use glam::DVec3;
 use sinew_core::curve::{Curve, Kind, Segments};
-use sinew_core::rig::{Rig, compile};
+use sinew_core::rig::{Rig, Setting, compile};
 use sinew_core::rotation;
 use sinew_core::scene::{Channel, Channels, Clip, Local, Node, Property, Scene};
 use sinew_core::setup::{
@@ -59,6 +59,22 @@ fn an_arm_held_out_straight_stays_there() {
             }
             println!("{links} links, alpha {alpha}: {off:.4} degrees off");
             assert!(off < 0.02, "{links} links, {alpha}: {off}");
+        }
+    }
+}
+
+/// A helping hand moves nothing that does not fall: what it carries, muscles do not hold up as well.
+#[test]
+fn a_helping_hand_moves_nothing_that_does_not_fall() {
+    for balance in [0.0, 0.5, 1.0] {
+        let mut rig = arm(3, 0.1);
+        rig.set(0, Setting::Balance, balance);
+        let (motion, _) = run(&rig, |_, _| true);
+        for i in 0..3 {
+            let off =
+                motion.solid(i).map(|s| rotation::distance(s.node.rotation, s.keys.rotation).to_degrees());
+            let off = off.fold(0.0, f64::max);
+            assert!(off < 0.02, "balance {balance}, body {i}: {off} degrees");
         }
     }
 }

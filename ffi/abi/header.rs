@@ -18,6 +18,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "look",
         "setup",
         "job",
+        "limits",
         "bake",
         "session",
         "drag",

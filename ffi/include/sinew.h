@@ -38,7 +38,7 @@
 /**
  * The version of this interface that the header describes: major in the upper 16 bits, minor in the lower.
  */
-#define SINEW_ABI_VERSION 65542
+#define SINEW_ABI_VERSION 65543
 
 /**
  * Reading files.
@@ -1750,6 +1750,17 @@ sinew_result sinew_job_poses(const struct sinew_job *job,
 sinew_result sinew_job_saturated(const struct sinew_job *job,
                                  uint32_t *saturated,
                                  size_t capacity);
+
+/**
+ * Sets what every job that begins from now on may use, in this process: `seconds` of time, and `samples`, its frames times its
+ * bodies; 0 for no limit of time, and for as many samples as without this call. A job that is late ends with
+ * `SINEW_CANCELLED` at its next frame; one of too many samples, or for which there is not enough memory, is refused with
+ * `SINEW_BAD_SETUP`.
+ *
+ * Thread: any. Errors: `SINEW_OUT_OF_RANGE`.
+ */
+sinew_result sinew_set_limits(double seconds,
+                              size_t samples);
 
 /**
  * Fills in the defaults. `struct_size` is `sizeof(sinew_bake_request)`.

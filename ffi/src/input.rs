@@ -7,6 +7,9 @@ use std::path::Path;
 /// As a length: the text ends in a zero byte, find the length yourself.
 const NUL_TERMINATED: usize = usize::MAX;
 
+/// Copies of more bytes than this are asked for before they are made.
+const ASKED_FOR: usize = 1 << 24;
+
 /// A text. NULL with length 0 (or NUL-terminated) is the empty text.
 ///
 /// # Safety
@@ -77,6 +80,11 @@ pub(crate) unsafe fn array<'a, T>(pointer: *const T, count: usize, what: &str) -
     let fits = count.checked_mul(size_of::<T>()).is_some_and(|bytes| bytes <= isize::MAX as usize);
     if !fits || !pointer.is_aligned() {
         return Err(Fault::argument(format!("{what} is no array of {count} items in memory")));
+    }
+    // Everything is copied, some of it more than once: a count that no memory can hold is a mistake, and not the end of the host.
+    let copies = count.saturating_mul(size_of::<T>()).saturating_mul(3);
+    if copies > ASKED_FOR && Vec::<u8>::new().try_reserve_exact(copies).is_err() {
+        return Err(Fault::argument(format!("there is no memory for the {count} items of {what}")));
     }
     // SAFETY: not NULL, aligned, of a possible size, and the caller promises that many items.
     Ok(unsafe { std::slice::from_raw_parts(pointer, count) })

@@ -187,7 +187,8 @@ pub unsafe extern "C" fn sinew_job_run(
             preset: preset(options.preset)?,
             looseness: looseness(options.flags, options.looseness)?,
             frames: frames(options.flags, options.first_frame, options.last_frame)?,
-            every_frame: options.flags & SINEW_EVERY_FRAME != 0,
+            keys: (options.flags & SINEW_EVERY_FRAME != 0)
+                .then_some(sinew_core::setup::BakedKeys::EveryFrame),
             tolerance: tolerance(options.tolerance, "tolerance")?,
             tolerance_deg: tolerance(options.tolerance_deg, "tolerance_deg")?,
             looped: options.flags & SINEW_LOOP != 0,

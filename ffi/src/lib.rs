@@ -38,6 +38,7 @@ mod input;
 pub mod job;
 #[cfg(test)]
 mod layout;
+pub mod limits;
 pub mod live;
 pub mod look;
 pub mod options;

@@ -11,9 +11,10 @@
 use crate::result::{Fault, SINEW_BAD_HANDLE, SINEW_BUSY, SINEW_POISONED};
 use std::any::Any;
 use std::collections::BTreeMap;
+use std::hash::{BuildHasher, RandomState};
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
 
 /// An opaque type of the header, and what is behind it.
 pub trait Opaque {
@@ -42,10 +43,15 @@ static TABLE: RwLock<BTreeMap<usize, Entry>> = RwLock::new(BTreeMap::new());
 const STRIDE: usize = 16;
 const MARK: usize = 9;
 
+/// Where a copy of the library begins to count: anywhere, so that two copies in one process do not know each other's handles.
+fn first() -> AtomicUsize {
+    AtomicUsize::new((RandomState::new().hash_one(&raw const TABLE) as usize) >> 8)
+}
+
 /// Puts a value into the table and gives its handle.
 pub fn insert<H: Opaque>(value: H::Inner) -> *mut H {
-    static NEXT: AtomicUsize = AtomicUsize::new(1);
-    let number = NEXT.fetch_add(1, Ordering::Relaxed) * STRIDE + MARK;
+    static NEXT: OnceLock<AtomicUsize> = OnceLock::new();
+    let number = NEXT.get_or_init(first).fetch_add(1, Ordering::Relaxed).wrapping_mul(STRIDE) | MARK;
     let slot = Arc::new(Slot { poisoned: AtomicBool::new(false), value: RwLock::new(value) });
     TABLE.write().unwrap_or_else(PoisonError::into_inner).insert(number, Entry { name: H::NAME, slot });
     std::ptr::without_provenance_mut(number)
@@ -95,9 +101,8 @@ impl<T> Slot<T> {
     }
 
     /// To look at; others may, too.
-    pub fn read(&self) -> Result<Held<'_, RwLockReadGuard<'_, T>>, Fault> {
-        let guard = self.check(self.value.try_read())?;
-        Ok(Held { guard, poisoned: &self.poisoned, panicking_before: std::thread::panicking() })
+    pub fn read(&self) -> Result<RwLockReadGuard<'_, T>, Fault> {
+        self.check(self.value.try_read())
     }
 
     /// To change; nobody else may use it meanwhile.
@@ -107,7 +112,7 @@ impl<T> Slot<T> {
     }
 }
 
-/// A handle's value in use. Let go by a panic, it poisons the handle.
+/// A handle's value that is being changed. Let go by a panic, it poisons the handle; one that is only looked at stays as it is.
 pub struct Held<'a, G> {
     guard: G,
     poisoned: &'a AtomicBool,

@@ -85,7 +85,7 @@ impl From<JobError> for Fault {
             JobError::Scene(_) | JobError::Bake(_) => SINEW_BAD_INPUT,
             JobError::Setup { .. } => SINEW_BAD_SETUP,
             JobError::Io { .. } => SINEW_IO,
-            JobError::Cancelled => SINEW_CANCELLED,
+            JobError::OverLimit(_) | JobError::Cancelled => SINEW_CANCELLED,
         };
         Fault::new(code, error.to_string())
     }

@@ -314,7 +314,10 @@ pub unsafe extern "C" fn sinew_scene_add_job(
             let text = format!("the scene already has a clip \"{taken}\"; give another name, or replace it");
             Fault::new(SINEW_INVALID_ARGUMENT, text)
         })?;
-        let index = names.add(document, outcome, replace)?;
+        // Shapes are added before clips, which may yet be refused.
+        let mut changed = document.clone();
+        let index = names.add(&mut changed, outcome, replace)?;
+        *document = changed;
         out.set(index as u32);
         Ok(())
     })

@@ -153,6 +153,9 @@ pub unsafe extern "C" fn sinew_session_set_named(
     })
 }
 
+/// The shortest step, in seconds. Divided by less, numbers leave all bounds.
+const SHORTEST: f64 = 1e-9;
+
 /// Advances by `dt` seconds in one step, up to a second. Allocates nothing. After steps other than whole frames the
 /// motion is no longer that of a job, until a seek.
 ///
@@ -160,8 +163,8 @@ pub unsafe extern "C" fn sinew_session_set_named(
 #[unsafe(no_mangle)]
 pub extern "C" fn sinew_session_step(session: *mut sinew_session, dt: f64) -> sinew_result {
     change(session, |session| {
-        if !(dt > 0.0 && dt <= 1.0) {
-            let text = format!("dt is {dt}; it must be above 0 and at most 1 second");
+        if !(SHORTEST..=1.0).contains(&dt) {
+            let text = format!("dt is {dt}; it must be from {SHORTEST} to 1 second");
             return Err(Fault::new(SINEW_OUT_OF_RANGE, text));
         }
         session.inner.step(dt);

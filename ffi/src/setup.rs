@@ -4,7 +4,7 @@ use crate::edit::{self, Step};
 use crate::guard::guard;
 use crate::live::{self, Opaque};
 use crate::output::{self, Out};
-use crate::result::{Fault, SINEW_BAD_SETUP, SINEW_IO, sinew_result};
+use crate::result::{Fault, SINEW_BAD_SETUP, sinew_result};
 use crate::scene::sinew_scene;
 use crate::{input, job};
 use serde_json::{Value, json};
@@ -65,9 +65,7 @@ pub unsafe extern "C" fn sinew_setup_open(
         // SAFETY: the promises of the crate.
         let (out, path) = unsafe { (Out::new(out, "out")?, input::path(path, path_length, "path")?) };
         let named = |text: String| format!("{}: {text}", path.display());
-        let bytes = std::fs::read(path).map_err(|e| Fault::new(SINEW_IO, named(e.to_string())))?;
-        let text = String::from_utf8(bytes)
-            .map_err(|_| Fault::new(SINEW_BAD_SETUP, named("is not UTF-8; save it as UTF-8".into())))?;
+        let text = sinew_plugin::job::read_setup(path)?;
         let read = setup::from_json(&text).map_err(|e| Fault::new(SINEW_BAD_SETUP, named(e.to_string())))?;
         out.set(live::insert(read));
         Ok(())

@@ -5,7 +5,7 @@ use crate::result::{Fault, SINEW_WRONG_ABI, sinew_result};
 use std::ffi::c_char;
 
 /// The version of this interface that the header describes: major in the upper 16 bits, minor in the lower.
-pub const SINEW_ABI_VERSION: u32 = 0x0001_0006;
+pub const SINEW_ABI_VERSION: u32 = 0x0001_0007;
 
 /// The version of this interface that the library has: major in the upper 16 bits, minor in the lower. A library
 /// of the same major and at least the same minor serves a host.

@@ -1,6 +1,7 @@
 //! A scene's file, whatever its format: what jobs do with it.
 
 use crate::error::Error;
+use crate::files::Staging;
 use crate::gltf::{self, ClipToAdd, Physics, PhysicsDialect, ReadOptions};
 use crate::usd::{self, Destination};
 use glam::{DQuat, DVec3};
@@ -153,10 +154,24 @@ impl Document {
     /// Saves, whole or not at all. In the other format, where the name's ending says so, it is a new file with the clip
     /// that counts (default: the last) and the file's own physics.
     pub fn save(&self, path: &Path, how: Destination, clip: Option<usize>) -> Result<Saved, Error> {
+        committed(path, |staging| self.stage(path, how, clip, staging))
+    }
+
+    /// Stages what [`Document::save`] writes, to be committed together with other files.
+    pub fn stage(
+        &self,
+        path: &Path,
+        how: Destination,
+        clip: Option<usize>,
+        staging: &mut Staging,
+    ) -> Result<Saved, Error> {
         match self {
-            Document::Gltf(d) if !usd::is_usd(path) => d.save(path).map(|()| Saved::default()),
-            Document::Usd(d) if usd::is_usd(path) => d.save(path, how),
-            _ => Ok(Saved { remarks: self.convert(path, clip, None)?, ..Saved::default() }),
+            Document::Gltf(d) if !usd::is_usd(path) => d.stage(path, staging).map(|()| Saved::default()),
+            Document::Usd(d) if usd::is_usd(path) => d.stage(path, how, staging),
+            _ => {
+                let remarks = self.stage_converted(path, clip, None, staging)?;
+                Ok(Saved { remarks, ..Saved::default() })
+            }
         }
     }
 
@@ -172,6 +187,16 @@ impl Document {
         clip: Option<usize>,
         setup: Option<&Setup>,
     ) -> Result<Vec<String>, Error> {
+        committed(path, |staging| self.stage_converted(path, clip, setup, staging))
+    }
+
+    fn stage_converted(
+        &self,
+        path: &Path,
+        clip: Option<usize>,
+        setup: Option<&Setup>,
+        staging: &mut Staging,
+    ) -> Result<Vec<String>, Error> {
         let scene = self.scene();
         let own = || self.physics(None).ok().flatten().map(|p| p.setup);
         let setup = setup.cloned().or_else(own);
@@ -182,11 +207,19 @@ impl Document {
                 let guessed = || setup::automatic(scene, None).map_or(1.0, |s| s.world.metres_per_unit);
                 let metres = if setup.is_some() { 1.0 } else { guessed() };
                 let foreign = Foreign { scene, clip, cameras: d.cameras(), setup, metres };
-                usd::Document::save_scene(&foreign, path)
+                usd::Document::stage_scene(&foreign, path, staging)
             }
-            Document::Usd(d) => d.save_as_gltf(path, clip, setup),
+            Document::Usd(d) => d.stage_as_gltf(path, clip, setup, staging),
         }
     }
+}
+
+/// What `stage` staged, put into its place.
+fn committed<T>(path: &Path, stage: impl FnOnce(&mut Staging) -> Result<T, Error>) -> Result<T, Error> {
+    let mut staging = Staging::default();
+    let done = stage(&mut staging)?;
+    staging.commit().map_err(|e| Error::from(e).in_file(&path.display().to_string()))?;
+    Ok(done)
 }
 
 /// A scene from elsewhere, with what a [`Scene`] has no place for.

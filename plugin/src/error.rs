@@ -72,6 +72,8 @@ impl Error {
 
 impl From<crate::files::WriteError> for Error {
     fn from(e: crate::files::WriteError) -> Error {
-        Error::io(format!("cannot write {} (is there space, and permission?)", e.path.display()), e.error)
+        // What we say ourselves is said; what the system says is seldom enough.
+        let hint = if e.error.get_ref().is_some() { "" } else { " (is there space, and permission?)" };
+        Error::io(format!("cannot write {}{hint}", e.path.display()), e.error)
     }
 }

@@ -9,6 +9,9 @@ mod controls;
 #[path = "characters/figures.rs"]
 mod figures;
 
+#[path = "characters/hits.rs"]
+mod hits;
+
 #[path = "characters/known.rs"]
 mod known;
 
@@ -60,7 +63,6 @@ const SLIPS: f64 = 0.01;
 
 /// When a blow is made up for, s; how large it is seen to be, and how near the figure is to its keys then, degrees.
 const RECOVERED_S: f64 = 1.5;
-const SEEN_DEG: f64 = 15.0;
 const NEAR_DEG: f64 = 5.0;
 
 /// What goes slower than this in the keys stands, sizes of the figure per second.
@@ -386,62 +388,6 @@ fn a_run_needs_few_keys() {
             judge.hear(&format!("{label}, off at {rate} Hz"), distance, tolerance, "scene units");
         }
     }
-}
-
-/// A ball of 5 kg at 5 m/s on the chest.
-#[test]
-fn a_blow_is_seen_and_made_up_for() {
-    // As little as it is; `known` has what it should be.
-    blow(&Figure::made(&Character::biped(), "Idle"), ["Spine1", "Chest"], None, 1.0);
-    if let Some(sample) = Figure::sample("RiggedFigure.glb", "#0") {
-        let toes = [["leg_joint_L_5", "leg_joint_L_3"], ["leg_joint_R_5", "leg_joint_R_3"]];
-        blow(&sample, ["torso_joint_2", "torso_joint_3"], Some(toes), SEEN_DEG);
-    }
-}
-
-/// The chest is between two bones. Toes and heels say which way is forward; without any it is z. The blow is seen to be so
-/// large, degrees, and made up for.
-fn blow(figure: &Figure, chest: [&str; 2], feet: Option<[[&str; 2]; 2]>, seen: f64) {
-    let mut scene = figure.scene.clone();
-    let mut setup = automatic_of(&scene, &figure.clip);
-    let rate = setup.world.frames_per_second.unwrap();
-    let (seconds, radius) = (3.0, 0.1);
-    setup.bake.frames = Some([0.0, (seconds * rate).round()]);
-    let node = |name: &str| scene.nodes.iter().position(|n| n.name == name).unwrap();
-    let keys = figure.keys().clone();
-    let pose = Pose::new(&scene, Some(&keys));
-    let place = |name: &str| pose.placement_at(node(name), 0.0).position;
-    let forward: DVec3 =
-        feet.map_or(DVec3::Z, |f| f.iter().map(|[toe, heel]| place(toe) - place(heel)).sum());
-    let forward = forward.reject_from(DVec3::Y).normalize();
-    let chest = (place(chest[0]) + 2.0 * place(chest[1])) / 3.0;
-    let still = baked(&scene, &setup, &keys);
-    let from = chest + forward * 0.5;
-    let local = Local::Channels(Channels { translation: from, ..Channels::default() });
-    scene.nodes.push(Node { name: "Ball".into(), local, ..Node::default() });
-    setup.bodies.push(Body {
-        behaviour: Behaviour::Free,
-        shape: Shape::Sphere { radius: Some(radius) },
-        mass: Some(5.0),
-        velocity: Some((forward * -5.0).to_array()),
-        ..Body::new("Ball")
-    });
-    let hit = baked(&scene, &setup, &keys);
-    let off = |one: &Clip, other: &Clip, time: f64| apart(&scene, [one, other], [time]).0;
-    let moments: Vec<f64> = (0..=(seconds * rate) as usize).map(|k| k as f64 / rate).collect();
-    let blow = moments.iter().copied().find(|t| off(&still, &hit, *t) > 0.5).unwrap();
-    let (peak, bone) = apart(&scene, [&still, &hit], moments.iter().copied());
-    let later = |clip: &Clip| {
-        apart(&scene, [&keys, clip], moments.iter().copied().filter(|t| *t >= blow + RECOVERED_S)).0
-    };
-    let back =
-        moments.iter().copied().filter(|t| off(&keys, &hit, *t) > NEAR_DEG).fold(blow, f64::max) - blow;
-    println!(
-        "  hit at {blow:.2} s, {peak:.1} degrees off ({bone}); last {NEAR_DEG} degrees off {back:.2} s later"
-    );
-    println!("  {:.2} degrees off in the end, {:.2} without the blow", later(&hit), later(&still));
-    assert!(peak > seen, "{peak} degrees");
-    assert!(later(&hit) < NEAR_DEG, "{} degrees", later(&hit));
 }
 
 /// Mean over bones and frames of the square of the third difference of where bones are, as a part of the size.

@@ -206,8 +206,8 @@ impl Tree {
     }
 
     /// What pushes on each of `bodies` do to each: into `out`, by the one pushed and the one moved.
-    pub fn couple(&mut self, bodies: &[u32], out: &mut [Square]) {
-        Arch::new().dispatch(Coupling(self, bodies, out));
+    pub fn couple(&mut self, mobility: &[Mobility], bodies: &[u32], out: &mut [Square]) {
+        Arch::new().dispatch(Coupling(self, mobility, bodies, out));
     }
 
     #[inline(always)]
@@ -288,10 +288,10 @@ impl Tree {
     }
 
     #[inline(always)]
-    fn couple_all(&mut self, bodies: &[u32], out: &mut [Square]) {
+    fn couple_all(&mut self, mobility: &[Mobility], bodies: &[u32], out: &mut [Square]) {
         self.place.fill(u32::MAX);
         self.asked.fill(false);
-        for &b in bodies {
+        for &b in bodies.iter().filter(|b| self.node_of[**b as usize] != u32::MAX) {
             self.asked[self.node_of[b as usize] as usize] = true;
             let mut at = Some(self.node_of[b as usize] as usize);
             while let Some(n) = at.filter(|n| self.place[*n] == u32::MAX) {
@@ -352,10 +352,15 @@ impl Tree {
                 }
             }
         }
+        let place = |body: u32| Some(*self.place.get(self.node_of[body as usize] as usize)? as usize);
         for (a, &pushed) in bodies.iter().enumerate() {
-            let i = self.place[self.node_of[pushed as usize] as usize] as usize;
             for (b, &moved) in bodies.iter().enumerate() {
-                let j = self.place[self.node_of[moved as usize] as usize] as usize;
+                let (Some(i), Some(j)) = (place(pushed), place(moved)) else {
+                    // No joint is on it: it moves by itself, and nothing with it.
+                    out[a * bodies.len() + b] =
+                        if a == b { alone(&mobility[pushed as usize]) } else { [[0.0; 6]; 6] };
+                    continue;
+                };
                 out[a * bodies.len() + b] = match j <= i {
                     true => self.room.answers[index(i, j)],
                     false => transposed(&self.room.answers[index(j, i)]),
@@ -363,6 +368,16 @@ impl Tree {
             }
         }
     }
+}
+
+/// How a body on no joint yields.
+fn alone(mobility: &Mobility) -> Square {
+    let mut block = [[0.0; 6]; 6];
+    for k in 0..3 {
+        block[k][k] = mobility.shift;
+        (0..3).for_each(|i| block[3 + k][3 + i] = mobility.turn.col(k)[i]);
+    }
+    block
 }
 
 /// The same tree with all that hangs on a node right after it.
@@ -455,14 +470,14 @@ impl<F: Fn(usize) -> Option<(DVec3, DVec3)>> WithSimd for Solving<'_, F> {
     }
 }
 
-struct Coupling<'a>(&'a mut Tree, &'a [u32], &'a mut [Square]);
+struct Coupling<'a>(&'a mut Tree, &'a [Mobility], &'a [u32], &'a mut [Square]);
 
 impl WithSimd for Coupling<'_> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, _: S) {
-        self.0.couple_all(self.1, self.2);
+        self.0.couple_all(self.1, self.2, self.3);
     }
 }
 

@@ -56,6 +56,9 @@ fn bends(curve: &Curve) -> Vec<f64> {
 /// The samples that these times are nearest to, in order.
 fn on_samples(times: &[f64], at: impl Iterator<Item = f64>) -> Vec<usize> {
     let nearest = |t: f64| {
+        if times.len() < 2 {
+            return 0;
+        }
         let after = times.partition_point(|s| *s < t).clamp(1, times.len() - 1);
         if times[after] - t < t - times[after - 1] { after } else { after - 1 }
     };
@@ -76,7 +79,7 @@ pub(super) fn wanted(
 ) -> Layer {
     let times = match how.keys {
         BakedKeys::EveryFrame => frames.to_vec(),
-        BakedKeys::Fitted => samples(clip, frames),
+        BakedKeys::Fitted | BakedKeys::Linear => samples(clip, frames),
     };
     let mut wanted: Vec<Wanted> = of
         .iter()

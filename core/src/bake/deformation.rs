@@ -193,7 +193,7 @@ impl Found {
         }
         mixed.weights = weights;
         let kept = match options.keys {
-            BakedKeys::Fitted => keys(&mixed, times, tolerance * FOR_KEYS),
+            BakedKeys::Fitted | BakedKeys::Linear => keys(&mixed, times, tolerance * FOR_KEYS),
             BakedKeys::EveryFrame => (0..times.len()).collect(),
         };
         let back = stretch.inverse();

@@ -3,17 +3,23 @@
 mod additive;
 mod deformation;
 mod morph;
+mod parallel;
 mod seam;
+mod tolerance;
 
 pub use deformation::{Deformation, deformations};
+pub use tolerance::{Tolerance, tolerances};
 
-use crate::curve::{Curve, CurveError, FitOptions, Kind, Segments, fit_bent, make_continuous};
+use crate::curve::{
+    Curve, CurveError, FitOptions, Kind, Segments, fit_bent, fit_straight, make_continuous, straight_error,
+};
 use crate::cycle::{Gap, travel};
 use crate::motion::Motion;
 use crate::rig::{Rig, Solid};
 use crate::scene::{Channel, Channels, Clip, Local, Pose, Property, Scene};
 use crate::setup::{Bake, BakedKeys};
 use glam::DVec3;
+use parallel::in_parallel;
 
 /// What a bake gave.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +36,10 @@ pub struct Baked {
     pub max_error: f64,
     /// The same for rotations, degrees.
     pub max_error_deg: f64,
+    /// How far a reader that drops tangents is off, scene units.
+    pub straight_error: f64,
+    /// The same for rotations, degrees.
+    pub straight_error_deg: f64,
     /// Of a loop, what is between the end and the start of its curves.
     pub seam: Option<Gap>,
 }
@@ -55,13 +65,10 @@ pub enum BakeError {
         /// Why.
         error: CurveError,
     },
+    /// The callback said stop.
+    #[error("cancelled")]
+    Cancelled,
 }
-
-/// Default tolerance for rotations, degrees: a twentieth of what an eye sees on a long limb.
-pub const DEFAULT_TOLERANCE_DEG: f64 = 0.05;
-
-/// Default tolerance for positions as a share of the body's radius.
-pub const DEFAULT_TOLERANCE_SHARE: f64 = 2e-3;
 
 /// What moves by less than this share of the tolerance does not move.
 const HAIR: f64 = 1e-2;
@@ -75,6 +82,18 @@ pub fn bake(
     motion: &Motion,
     options: &Bake,
     single: bool,
+) -> Result<Baked, BakeError> {
+    bake_while(scene, clip, rig, motion, (options, single), &mut || true)
+}
+
+/// The same for as long as `go_on`, which is asked now and then on this thread, says so.
+pub fn bake_while(
+    scene: &Scene,
+    clip: Option<&Clip>,
+    rig: &Rig,
+    motion: &Motion,
+    (options, single): (&Bake, bool),
+    go_on: &mut dyn FnMut() -> bool,
 ) -> Result<Baked, BakeError> {
     let frames = motion.frames();
     let solids = rig.solids.len();
@@ -108,7 +127,7 @@ pub fn bake(
     }
     let how = How { keys: options.keys, every: options.every(), single, cyclic: rig.range.turns > 1 };
     let times = motion.times();
-    let fitted = in_parallel(&wanted, |w| w.curve(times, &how));
+    let fitted = in_parallel(&wanted, |w| w.curve(times, &how), go_on).ok_or(BakeError::Cancelled)?;
     let mut baked = Baked { seam: how.cyclic.then(Gap::default), ..Baked::default() };
     let travel = if how.cyclic { travel(rig) } else { vec![DVec3::ZERO; solids] };
     for (w, result) in wanted.iter().zip(fitted) {
@@ -118,14 +137,15 @@ pub fn bake(
             // What hangs on a body beside it is keyed in the world as that is.
             let mut above = std::iter::successors(scene.nodes[w.node].parent, |&p| scene.nodes[p].parent);
             let travels = above.all(|p| solid_of_node[p].is_none()) && travel[w.solid] != DVec3::ZERO;
-            seam::widen(seam, w, &fit.0, times, travels, &solid.name);
+            seam::widen(seam, w, &fit.curve, times, travels, &solid.name);
         }
         baked.add(w, solid, fit, frames);
     }
     if options.layer.additive() {
         let full = std::mem::take(&mut baked.channels);
         let layer = additive::wanted(scene, clip, times, &wanted, &full, &how);
-        let fitted = in_parallel(&layer.wanted, |w| w.curve(&layer.times, &how));
+        let fitted = in_parallel(&layer.wanted, |w| w.curve(&layer.times, &how), go_on);
+        let fitted = fitted.ok_or(BakeError::Cancelled)?;
         for (w, result) in layer.wanted.iter().zip(fitted) {
             let solid = &rig.solids[w.solid];
             let fit = result.map_err(|error| BakeError::Curve { node: solid.label.clone(), error })?;
@@ -154,6 +174,7 @@ fn wanted(
 ) -> Vec<Wanted> {
     let curves = clip.map(Clip::keyed).unwrap_or_default();
     let mut wanted = Vec::with_capacity(2 * rig.solids.len());
+    let tolerances = tolerances(rig, options);
     for (s, solid) in rig.solids.iter().enumerate().filter(|(_, s)| s.baked) {
         let keyed = |p| curves.contains(&(solid.node, p));
         let Local::Channels(rest) = scene.nodes[solid.node].local else { continue };
@@ -161,7 +182,7 @@ fn wanted(
         let scale = pose.parent_scale(solid.node).max(1e-12);
         if solid.simulate.position() {
             let values = std::mem::take(&mut translations[s]);
-            let tolerance = options.tolerance.unwrap_or(solid.radius * DEFAULT_TOLERANCE_SHARE) / scale;
+            let tolerance = tolerances[s].place / scale;
             // Bones on joints stay where they are on their parents, but for what joints are open by.
             let hair = tolerance * HAIR;
             let there = |v: &[f64]| (DVec3::from_slice(v) - rest.translation).abs().max_element() <= hair;
@@ -185,7 +206,7 @@ fn wanted(
             make_continuous(&mut values);
             let still = values.chunks_exact(4).all(|v| rest.rotation.to_array() == *v);
             if keyed(Property::Rotation) || !still {
-                let tolerance = options.tolerance_deg.unwrap_or(DEFAULT_TOLERANCE_DEG).to_radians();
+                let tolerance = tolerances[s].degrees.to_radians();
                 wanted.push(Wanted {
                     solid: s,
                     node: solid.node,
@@ -209,10 +230,16 @@ fn held_from(motion: &Motion, time: f64) -> usize {
 
 impl Baked {
     /// Takes a fitted channel over.
-    fn add(&mut self, w: &Wanted, solid: &Solid, (curve, error): (Curve, f64), frames: usize) {
+    fn add(&mut self, w: &Wanted, solid: &Solid, Kept { curve, error, straight }: Kept, frames: usize) {
         match w.property {
-            Property::Rotation => self.max_error_deg = self.max_error_deg.max(error.to_degrees()),
-            _ => self.max_error = self.max_error.max(error * w.scale),
+            Property::Rotation => {
+                self.max_error_deg = self.max_error_deg.max(error.to_degrees());
+                self.straight_error_deg = self.straight_error_deg.max(straight.to_degrees());
+            }
+            _ => {
+                self.max_error = self.max_error.max(error * w.scale);
+                self.straight_error = self.straight_error.max(straight * w.scale);
+            }
         }
         self.keys += curve.times().len();
         self.samples += frames;
@@ -303,48 +330,45 @@ impl Wanted {
     }
 
     /// The curve, and its largest error at a frame.
-    fn curve(&self, times: &[f64], how: &How) -> Result<(Curve, f64), CurveError> {
+    fn curve(&self, times: &[f64], how: &How) -> Result<Kept, CurveError> {
         let (kind, width) = self.kind();
         if how.every > 1 {
             let kept = (0..times.len()).step_by(how.every);
             let values =
                 kept.clone().flat_map(|f| &self.values[f * width..(f + 1) * width]).copied().collect();
             let times = kept.map(|f| times[f]).collect();
-            return Ok((Curve::new(kind, width, times, values, Segments::Step)?, 0.0));
+            return Ok(Kept::exact(Curve::new(kind, width, times, values, Segments::Step)?));
         }
+        let options = FitOptions { tolerance: self.tolerance, single: how.single, cyclic: how.cyclic };
         match how.keys {
             BakedKeys::Fitted => {
-                let options =
-                    FitOptions { tolerance: self.tolerance, single: how.single, cyclic: how.cyclic };
                 let fit = fit_bent(kind, width, times, &self.values, &self.bends, &options)?;
-                Ok((fit.curve, fit.max_error))
+                let straight = straight_error(kind, width, times, &self.values, &fit.samples)?;
+                Ok(Kept { curve: fit.curve, error: fit.max_error, straight })
+            }
+            BakedKeys::Linear => {
+                let fit = fit_straight(kind, width, times, &self.values, &options)?;
+                Ok(Kept { curve: fit.curve, error: fit.max_error, straight: fit.max_error })
             }
             BakedKeys::EveryFrame => {
-                let curve = Curve::new(kind, width, times.to_vec(), self.values.clone(), Segments::Linear)?;
-                Ok((curve, 0.0))
+                let values = self.values.clone();
+                Ok(Kept::exact(Curve::new(kind, width, times.to_vec(), values, Segments::Linear)?))
             }
         }
     }
 }
 
-/// Fewer channels than this are fitted sooner than a thread starts.
-const WORTH_A_THREAD: usize = 16;
+/// A channel's curve.
+struct Kept {
+    curve: Curve,
+    /// Its largest error at a frame, in the channel's unit or rad.
+    error: f64,
+    /// The same where tangents are dropped.
+    straight: f64,
+}
 
-/// `work` on every item, on all cores, results in order: which core did what makes no difference.
-fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = cores.min(items.len() / WORTH_A_THREAD).max(1);
-    if threads == 1 {
-        return items.iter().map(work).collect();
+impl Kept {
+    fn exact(curve: Curve) -> Kept {
+        Kept { curve, error: 0.0, straight: 0.0 }
     }
-    let work = &work;
-    let lot = items.len().div_ceil(threads);
-    std::thread::scope(|scope| {
-        let running: Vec<_> = items
-            .chunks(lot)
-            .map(|lot| scope.spawn(move || lot.iter().map(work).collect::<Vec<R>>()))
-            .collect();
-        let joined = running.into_iter().map(|r| r.join());
-        joined.flat_map(|r| r.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
-    })
 }

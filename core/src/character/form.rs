@@ -53,6 +53,12 @@ impl Form {
         self.hull.as_ref().map_or_else(|| self.primitive().volume(), Hull::volume)
     }
 
+    /// From end to end, scene units.
+    pub(super) fn length(&self) -> f64 {
+        let ([a, b], thick) = self.core();
+        (b - a).length() + 2.0 * thick
+    }
+
     /// In the bone's frame, at a density of 1.
     pub fn mass_properties(&self) -> MassProperties {
         let solid = self.hull.as_ref().and_then(|h| shape::of_mesh(&h.points, &h.triangles, 1.0));

@@ -15,6 +15,7 @@
 //! at the spine, more towards the ends of arms and tails. What carries the figure, root and legs, is stiff instead, so that
 //! feet stay.
 
+use super::kind::Kind;
 use super::name::{Name, Part, Segment};
 use super::{Character, form, hangs_on};
 use crate::dynamics::response::Response;
@@ -144,8 +145,10 @@ fn roles(scene: &Scene, figure: &Character) -> Vec<Role> {
             .take_while(|&l| limbs[l].chain == limbs[i].chain)
             .count()
     };
+    // A human does not stand on its arms, however far down what they hold reaches.
+    let arm = |i: usize| in_arm(i) && figure.kinds[limbs[i].figure] == Kind::Human;
     let stands: Vec<bool> = (0..figure.chains.len())
-        .map(|c| limbs.iter().any(|l| l.chain == c && l.form.hull.is_some()))
+        .map(|c| (0..limbs.len()).any(|i| limbs[i].chain == c && limbs[i].form.hull.is_some() && !arm(i)))
         .collect();
     (0..limbs.len())
         .map(|i| {

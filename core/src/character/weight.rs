@@ -21,6 +21,9 @@ const HUMAN_KG: [f64; 2] = [40.0, 120.0];
 /// The least and the most that a prop weighs, kg.
 const PROP_KG: [f64; 2] = [0.2, 10.0];
 
+/// What is held is thinner than the shape around it: a sword weighs a kilogram or two, a staff no more, kg per metre of its length.
+const PROP_KG_PER_METRE: f64 = 2.0;
+
 /// Tails, hair and skirts of a human are no heavier than this part of it, each.
 const LOOSE_SHARE: f64 = 0.01;
 
@@ -123,7 +126,9 @@ pub(super) fn weigh(scene: &Scene, survey: &Survey, figure: &mut Character, encl
             .collect();
         let prop = |i: usize| held[i];
         for &i in own.iter().filter(|i| prop(**i)) {
-            figure.limbs[i].mass = figure.limbs[i].mass.clamp(PROP_KG[0], PROP_KG[1]);
+            let most = PROP_KG_PER_METRE * figure.limbs[i].form.length() * figure.metres_per_unit;
+            let mass = &mut figure.limbs[i].mass;
+            *mass = mass.min(most).clamp(PROP_KG[0], PROP_KG[1]);
         }
         let body = |i: &&usize| !prop(**i);
         if human {

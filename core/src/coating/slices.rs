@@ -126,10 +126,13 @@ fn deepest_on(ends: [DVec3; 2], field: impl Fn(DVec3) -> Field) -> (Field, DVec3
     while high - low > 1e-7 {
         let third = (high - low) / 3.0;
         let (p, q) = (field(at(low + third)).distance, field(at(high - third)).distance);
-        if p < q + even {
+        let (left, right) = (p < q + even, q < p + even);
+        // Where it has no length, or none that counts in these numbers, both are as deep: it shrinks to its middle, too.
+        let alike = !left && !right;
+        if left || alike {
             high -= third;
         }
-        if q < p + even {
+        if right || alike {
             low += third;
         }
     }

@@ -19,7 +19,7 @@ mod spline;
 pub use arc_length::ArcLength;
 pub use bezier::{Between, Bezier, BezierKey, Handle};
 pub use cycle::Drift;
-pub use fit::{Fit, FitOptions, fit, fit_bent, fit_with};
+pub use fit::{Fit, FitOptions, fit, fit_bent, fit_straight, fit_with, straight_error};
 pub use spline::{Tcb, make_continuous};
 
 /// Keys and interpolation of one property.

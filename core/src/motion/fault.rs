@@ -6,6 +6,7 @@
 use super::Motion;
 use crate::joint::End;
 use crate::rig::{Rig, Setting};
+use crate::scene::Placement;
 use glam::DVec3;
 use serde::Serialize;
 
@@ -208,7 +209,11 @@ fn displaced(rig: &Rig, motion: &Motion, figure: &Figure, solids: &[usize], unti
     for f in 0..until {
         for &i in solids {
             let s = &motion.frame(f)[i];
-            let amount = (s.node.position - s.keys.position).length() / figure.height;
+            // Its far end is as far from its joint as that is from its centre of mass, about.
+            let end = 2.0 * rig.solids[i].offset.position;
+            let at = |place: &Placement, point: DVec3| place.position + place.rotation * point;
+            let off = [DVec3::ZERO, end].map(|p| at(&s.node, p).distance(at(&s.keys, p)));
+            let amount = off[0].max(off[1]) / figure.height;
             if amount > most && worst.as_ref().is_none_or(|w| amount > w.amount) {
                 let node = rig.solids[i].name.clone();
                 worst = Some(Fault { node, frame: f, kind: FaultKind::Displaced, amount });

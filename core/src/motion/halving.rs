@@ -30,7 +30,7 @@ pub fn halvings(rig: &Rig, motion: &Motion) -> Vec<Halving> {
             Cause::Bounces(_) => "it bounced more than once",
             Cause::Coating(_) => "it was pressed in too fast",
             Cause::Astray(_) => "what it hit sent it into something else",
-            Cause::Wakes(_) | Cause::Saturates(_) => continue,
+            Cause::Wakes(_) | Cause::Struck(_) | Cause::Saturates(_) => continue,
         };
         let node = &rig.solids[h.cause.solid() as usize].name;
         let frame = h.time * rig.range.frames_per_second;

@@ -59,6 +59,13 @@ pub struct Sample {
 }
 
 impl Motion {
+    /// Whether memory can be had for `frames` frames of a rig, and for what is made of them.
+    pub fn fits(rig: &Rig, frames: usize) -> bool {
+        let samples = frames.checked_mul(rig.solids.len());
+        let bytes = samples.and_then(|n| n.checked_mul(3 * size_of::<Sample>()));
+        bytes.is_some_and(|n| Vec::<u8>::new().try_reserve_exact(n).is_ok())
+    }
+
     /// Room for `frames` frames of a rig.
     pub fn with_capacity(rig: &Rig, frames: usize) -> Motion {
         let solids = rig.solids.len();

@@ -83,6 +83,7 @@ pub fn compile(scene: &Scene, setup: &Setup, clip: Option<&Clip>) -> Result<Comp
     let mut joints = compiler.joints()?;
     let pins = compiler.pins(&bodies, &joints, &groups)?;
     joints.extend(pins);
+    let impulses = compiler.impulses()?;
     let (colliders, collider_notes) = compiler.colliders(&bodies)?;
     let Compiler { mut solids, paths, trackers, notes, warnings, vessel, .. } = compiler;
     super::only::choose(scene, setup, &bodies, &mut solids)?;
@@ -99,6 +100,7 @@ pub fn compile(scene: &Scene, setup: &Setup, clip: Option<&Clip>) -> Result<Comp
         joints,
         colliders,
         hands: Vec::new(),
+        impulses,
         groups,
         world,
         range,
@@ -282,6 +284,8 @@ impl Compiler<'_> {
             start,
             start_balanced: resolved.start_balanced,
             weight: resolved.weight,
+            stance: body.actuator.stance == Some(true),
+            hit: self.hit(body, &place)?,
             release: self.release(body, &place)?,
             baked: true,
         });

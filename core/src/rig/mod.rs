@@ -9,6 +9,7 @@ mod firm;
 mod floor;
 mod form;
 mod hand;
+mod hit;
 mod joints;
 mod mass;
 mod names;
@@ -25,6 +26,7 @@ mod world;
 pub use collider::{Carrier, Coating, Collider, Colliders, Material};
 pub use compile::{Compiled, compile};
 pub use hand::Hand;
+pub use hit::{Hit, Impulse};
 pub use joints::solver;
 pub use names::resolve_node;
 pub use range::{Range, frame_rate, range};
@@ -57,6 +59,8 @@ pub struct Rig {
     pub colliders: Colliders,
     /// Hands of a live session.
     pub hands: Vec<Hand>,
+    /// Blows without an object.
+    pub impulses: Vec<Impulse>,
     /// Factors of the groups that solids are members of.
     pub groups: Vec<GroupFactors>,
     /// Gravity, fields, time.
@@ -111,6 +115,10 @@ pub struct Solid {
     pub start_balanced: bool,
     /// How much of what hangs on it its muscle knows to hold up.
     pub weight: Weight,
+    /// It carries its figure, as roots and legs do.
+    pub stance: bool,
+    /// How the figure that it leads takes a blow.
+    pub hit: Option<Hit>,
     /// Keyed until physics takes over.
     pub release: Option<Release>,
     /// Whether its motion is written back.

@@ -41,7 +41,7 @@ pub fn choose(
 }
 
 /// Whether a name is what a wish says, `*` standing for any letters.
-fn fits(wish: &str, name: &str) -> bool {
+pub(super) fn fits(wish: &str, name: &str) -> bool {
     let mut parts = wish.split('*');
     let first = parts.next().unwrap_or_default();
     let Some(mut rest) = name.strip_prefix(first) else { return false };

@@ -49,6 +49,12 @@ impl Range {
         (self.last - self.first) / self.frames_per_second
     }
 
+    /// The time in the first turn of a loop that a later one repeats (s).
+    #[inline]
+    pub fn in_first_turn(&self, time: f64) -> f64 {
+        if self.turns > 1 { self.start() + (time - self.start()).rem_euclid(self.length()) } else { time }
+    }
+
     /// Number of samples from first to last, both counted.
     pub fn frames(&self) -> usize {
         (self.last - self.first - 1e-6).ceil().max(0.0) as usize + 1

@@ -196,6 +196,19 @@ impl Settings {
     }
 }
 
+/// The damping ratio of what is slowed down grows by this power of how much.
+const SLOW_IS_DAMPED: f64 = 0.2;
+
+impl Drive {
+    /// Answers at this share of its natural frequency. The slower, the better damped: what grows stiffer while it is bent would
+    /// swing past otherwise.
+    #[inline]
+    pub fn slow_down(&mut self, share: f64) {
+        self.stiffness *= share * share;
+        self.damping *= share / libm::pow(share, SLOW_IS_DAMPED);
+    }
+}
+
 /// Groups weaker than this let go: of what they see coming, and of their pins.
 pub(super) const LETS_GO: f64 = 0.1;
 

@@ -87,9 +87,13 @@ fn explain_with(scene: &Scene, clip: &Clip, figure: Option<&Character>) -> Vec<C
         bones.insert(bone.node, Choice { node: bone.node, behaviour: Behaviour::Animated, because });
     }
     let curves = clip.keyed();
-    let mut guided = HashSet::new();
+    let leads = leading(scene, &joints);
+    // By node, whether it or something above it is guided.
+    let mut guided = vec![false; scene.nodes.len()];
     let mut choices = Vec::new();
     for node in scene.parents_first() {
+        let carried = scene.nodes[node].parent.is_some_and(|p| guided[p]);
+        guided[node] = carried;
         let keyed = |p| curves.contains(&(node, p));
         let moves = [Property::Translation, Property::Rotation].into_iter().any(keyed);
         let other = [Property::Scale, Property::Weights].into_iter().any(keyed);
@@ -99,13 +103,12 @@ fn explain_with(scene: &Scene, clip: &Clip, figure: Option<&Character>) -> Vec<C
             (Behaviour::Animated, "keyed, but its matrix is sheared: left as keyed".to_string())
         } else if moves && joints.contains(&node) {
             (Behaviour::Animated, "bone of a skeleton without any extent: left as keyed".into())
-        } else if moves && figure.is_some() && leads(scene, &joints, node) {
+        } else if moves && figure.is_some() && leads[node] {
             (
                 Behaviour::Animated,
                 "carries a skeleton, whose bones chase where it takes them: left as keyed".into(),
             )
         } else if moves {
-            let carried = ancestors(scene, node).any(|p| guided.contains(&p));
             let space = if carried { "as its parent carries them" } else { "in the world" };
             (Behaviour::Guided, format!("object with keys: chases them {space}"))
         } else if other {
@@ -114,7 +117,7 @@ fn explain_with(scene: &Scene, clip: &Clip, figure: Option<&Character>) -> Vec<C
             continue;
         };
         if behaviour == Behaviour::Guided {
-            guided.insert(node);
+            guided[node] = true;
         }
         choices.push(Choice { node, behaviour, because });
     }
@@ -162,14 +165,24 @@ fn bones(scene: &Scene) -> HashSet<usize> {
     scene.skins.iter().flat_map(|s| s.joints.iter().copied()).collect()
 }
 
-/// Whether a node is above a bone: where it goes, the whole figure goes.
-fn leads(scene: &Scene, joints: &HashSet<usize>, node: usize) -> bool {
-    joints.iter().any(|&j| ancestors(scene, j).any(|p| p == node))
+/// By node, whether it is above a bone: where it goes, the whole figure goes.
+fn leading(scene: &Scene, joints: &HashSet<usize>) -> Vec<bool> {
+    let mut leads = vec![false; scene.nodes.len()];
+    for &node in scene.parents_first().iter().rev() {
+        if let Some(p) = scene.nodes[node].parent.filter(|_| leads[node] || joints.contains(&node)) {
+            leads[p] = true;
+        }
+    }
+    leads
 }
 
-/// A node's ancestors, the nearest first.
-fn ancestors(scene: &Scene, node: usize) -> impl Iterator<Item = usize> + use<'_> {
-    std::iter::successors(scene.nodes[node].parent, |&p| scene.nodes[p].parent)
+/// By node, whether something above it is marked. However deep a scene is, each is looked at once.
+fn below(scene: &Scene, marked: impl Fn(usize) -> bool) -> Vec<bool> {
+    let mut below = vec![false; scene.nodes.len()];
+    for node in scene.parents_first() {
+        below[node] = scene.nodes[node].parent.is_some_and(|p| below[p] || marked(p));
+    }
+    below
 }
 
 /// Extents beyond this many units are taken for centimetres: no prop is fifty metres long, many are fifty inches.
@@ -212,23 +225,26 @@ pub fn automatic_with(scene: &Scene, clip: Option<&str>, wish: &Wish) -> Result<
     let curves = clip.keyed();
     let mut guided: HashSet<usize> = HashSet::new();
     let mut in_order = Vec::new();
-    for choice in explain_with(scene, clip, figure.as_ref()) {
+    let choices = explain_with(scene, clip, figure.as_ref());
+    guided.extend(choices.iter().filter(|c| c.behaviour == Behaviour::Guided).map(|c| c.node));
+    let carried = below(scene, |p| guided.contains(&p));
+    for choice in choices {
         if choice.behaviour != Behaviour::Guided {
             continue;
         }
         let node = choice.node;
-        guided.insert(node);
         if joints.contains(&node) {
             continue;
         }
         let mut body = Body::new(scene.reference(&names, node));
-        if ancestors(scene, node).any(|p| guided.contains(&p)) {
+        if carried[node] {
             body.guide.space = Space::Parent;
         }
         in_order.push(node);
         setup.bodies.push(body);
     }
-    let boned = |node: usize| joints.contains(&node) || ancestors(scene, node).any(|p| joints.contains(&p));
+    let below_bones = below(scene, |p| joints.contains(&p));
+    let boned = |node: usize| joints.contains(&node) || below_bones[node];
     for (body, _) in setup.bodies.iter_mut().zip(&in_order).filter(|(_, node)| boned(**node)) {
         body.contact.collide = Some(false);
     }
@@ -241,7 +257,8 @@ pub fn automatic_with(scene: &Scene, clip: Option<&str>, wish: &Wish) -> Result<
     let hit = figure.is_some() || in_order.iter().any(|&node| !boned(node));
     let obstacles = scene.parents_first().into_iter().filter(|n| hit && !guided.contains(n) && !boned(*n));
     let mut stands = false;
-    for (node, behaviour) in obstacles.filter_map(|n| Some((n, obstacle(scene, &curves, &guided, n)?))) {
+    let led = Led::new(scene, &curves, &guided, carried);
+    for (node, behaviour) in obstacles.filter_map(|n| Some((n, obstacle(scene, &curves, &led, n)?))) {
         stands |= behaviour == Behaviour::Static;
         setup.bodies.push(Body { behaviour, ..Body::new(scene.reference(&names, node)) });
     }
@@ -259,14 +276,33 @@ fn first_frame(clip: &Clip) -> f64 {
     clip.range().map_or(0.0, |(start, _)| (start * rate + 1e-3).floor() / rate)
 }
 
+/// By node, whether it or something above it is guided, and is keyed.
+struct Led {
+    guided: Vec<bool>,
+    moved: Vec<bool>,
+}
+
+impl Led {
+    fn new(
+        scene: &Scene,
+        curves: &HashSet<(usize, Property)>,
+        guided: &HashSet<usize>,
+        carried: Vec<bool>,
+    ) -> Led {
+        let moves = [Property::Translation, Property::Rotation, Property::Scale];
+        let is_keyed = |n: usize| moves.into_iter().any(|p| curves.contains(&(n, p)));
+        let mut led = Led { guided: carried, moved: below(scene, is_keyed) };
+        for node in 0..scene.nodes.len() {
+            led.guided[node] |= guided.contains(&node);
+            led.moved[node] |= is_keyed(node);
+        }
+        led
+    }
+}
+
 /// What a mesh is that is not guided itself: in the way where nothing moves it, else wherever its keys or bones take it.
 /// `None` for nodes without one, for those whose targets are blended, and for skins whose bones are guided: those touch.
-fn obstacle(
-    scene: &Scene,
-    curves: &HashSet<(usize, Property)>,
-    guided: &HashSet<usize>,
-    node: usize,
-) -> Option<Behaviour> {
+fn obstacle(scene: &Scene, curves: &HashSet<(usize, Property)>, led: &Led, node: usize) -> Option<Behaviour> {
     let n = &scene.nodes[node];
     if scene.meshes[n.mesh?].positions.is_empty() || curves.contains(&(node, Property::Weights)) {
         return None;
@@ -275,12 +311,11 @@ fn obstacle(
         Some(_) => scene.skinned_mesh(node)?.1.joints.as_slice(),
         None => &[],
     };
-    let led = || bones.iter().chain([&node]).flat_map(|b| ancestors(scene, *b).chain([*b]));
-    if n.skin.is_some() && led().any(|b| guided.contains(&b)) {
+    let with = || bones.iter().chain([&node]);
+    if n.skin.is_some() && with().any(|b| led.guided[*b]) {
         return None;
     }
-    let moves = [Property::Translation, Property::Rotation, Property::Scale];
-    let moved = led().any(|n| moves.into_iter().any(|p| curves.contains(&(n, p))));
+    let moved = with().any(|b| led.moved[*b]);
     Some(if moved { Behaviour::Animated } else { Behaviour::Static })
 }
 

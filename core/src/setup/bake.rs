@@ -16,11 +16,12 @@ pub struct Bake {
     pub frames: Option<[f64; 2]>,
     /// Few keys, or one on every frame.
     pub keys: BakedKeys,
-    /// `fitted`: how far a fitted curve may be from the simulation, scene units. Default: a thousandth of the
+    /// `fitted`, `linear`: how far a fitted curve may be from the simulation, scene units. Default: a thousandth of the
     /// object's size.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tolerance: Option<f64>,
-    /// `fitted`: the same for rotations, degrees. Default 0.05.
+    /// `fitted`, `linear`: the same for rotations, degrees. Default: what moves the end of its chain by a thousandth of the
+    /// figure's size, from 0.05 for what stands alone to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tolerance_deg: Option<f64>,
     /// How the shapes of soft bodies are written.
@@ -131,6 +132,8 @@ pub enum BakedKeys {
     /// The few cubic keys that stay within the tolerance.
     #[default]
     Fitted,
+    /// The few keys with straight lines between them that stay within the tolerance: for readers that drop tangents.
+    Linear,
     /// One key on every frame, straight in between.
     EveryFrame,
 }

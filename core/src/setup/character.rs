@@ -65,6 +65,7 @@ pub(super) fn add(
         body.groups.push(chain.name.clone());
         if limb.parent.is_none() {
             body.groups.push(roots[limb.figure.min(roots.len() - 1)].clone());
+            body.hit = Some(super::Hit::default());
         }
         body.contact.layers.push(chain.name.clone());
         body.contact.passes.clone_from(&chain.near);
@@ -136,7 +137,8 @@ const GIVES_RAD: f64 = 0.2;
 /// How many times its own inertia a foot has to move so that its muscle holds the figure: it turns what stands on it, not
 /// itself. 0 for what does not touch the ground.
 fn stands_on(limb: &Limb, figure: &Character, metres_per_unit: f64, strength: f64) -> f64 {
-    if limb.form.hull.is_none() {
+    // Nor does what is held in a hand, however far down it reaches.
+    if limb.form.hull.is_none() || limb.tone.is_some_and(|t| !t.stance) {
         return 0.0;
     }
     let own = limb.form.mass_properties();

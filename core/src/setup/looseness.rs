@@ -18,7 +18,7 @@ pub const AS_WRITTEN: f64 = 0.3;
 const LOOSEST: f64 = 0.9;
 
 /// ...and frequencies are this share of what they were.
-const SLOWEST: f64 = 0.12;
+const SLOWEST: f64 = 0.2;
 
 /// Damping ratio there.
 const SWINGING: f64 = 0.4;

@@ -9,6 +9,8 @@ mod bake;
 mod character;
 mod contact;
 pub(crate) mod detail;
+mod hard_key;
+mod hit;
 mod joint;
 mod keyable;
 mod looseness;
@@ -26,6 +28,8 @@ pub use crate::character::Wish;
 pub use automatic::{Choice, automatic, automatic_with, choose_clip, explain, remarks};
 pub use bake::{Bake, BakedDeformation, BakedKeys, BakedLayer};
 pub use contact::{Coating, Contact};
+pub use hard_key::HardKey;
+pub use hit::{Hit, Impulse};
 pub use joint::{At, Direction, Give, Joint, JointFrame, JointKind, Swing};
 pub use keyable::{Between, Keyable, Keys};
 pub use looseness::{AS_WRITTEN, Weight};
@@ -71,6 +75,12 @@ pub struct Setup {
     /// What holds them together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub joints: Vec<Joint>,
+    /// Poses that must be hit.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hard_keys: Vec<HardKey>,
+    /// Blows without an object.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hits: Vec<Impulse>,
     /// What is written back.
     #[serde(default)]
     pub bake: Bake,
@@ -87,6 +97,8 @@ impl Default for Setup {
             groups: Vec::new(),
             bodies: Vec::new(),
             joints: Vec::new(),
+            hard_keys: Vec::new(),
+            hits: Vec::new(),
             bake: Bake::default(),
         }
     }
@@ -291,6 +303,9 @@ pub struct Body {
     /// Keyed until physics takes over. Default: physics has it from the first frame.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub release: Option<Release>,
+    /// How the figure that it leads takes a blow. Default: like a statue; figures of automatic set-ups give way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hit: Option<Hit>,
     /// When it is held to its keys in the world: feet that stand, hands that hold on. In the order of time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pins: Vec<Pin>,
@@ -315,6 +330,7 @@ impl Body {
             groups: Vec::new(),
             contact: Contact::default(),
             release: None,
+            hit: None,
             pins: Vec::new(),
         }
     }

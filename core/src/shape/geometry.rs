@@ -1,6 +1,7 @@
 //! What touches: the shapes of colliders, in the axes of their own place.
 
 use super::{Hull, Kind, Primitive};
+use crate::quiet;
 use crate::scene::Placement;
 use glam::{DQuat, DVec3};
 use parry3d_f64::shape::{
@@ -79,8 +80,8 @@ impl Geometry {
     /// A convex hull; `None` where its triangles do not make a body.
     pub fn hull(hull: &Hull) -> Option<Geometry> {
         let points = hull.points.clone();
-        let made = std::panic::catch_unwind(|| ConvexPolyhedron::from_convex_mesh(points, &hull.triangles));
-        Some(Geometry::Convex(SharedShape::new(made.ok()??)))
+        let made = quiet::attempt(|| ConvexPolyhedron::from_convex_mesh(points, &hull.triangles));
+        Some(Geometry::Convex(SharedShape::new(made??)))
     }
 
     /// Triangles, which have an outside only where they are a closed mesh that winds counter-clockwise.

@@ -3,6 +3,7 @@
 
 use super::fit::{THINNEST, fit_box};
 use super::{Kind, of_mesh};
+use crate::quiet;
 use glam::DVec3;
 use parry3d_f64::transformation::try_convex_hull;
 use std::collections::HashSet;
@@ -96,7 +97,7 @@ fn thicken(points: &mut Vec<DVec3>) -> Option<()> {
 /// The hull, or the box around the points where rounding is in the way of it.
 fn around(points: &[DVec3]) -> Option<Hull> {
     // The library asserts what rounding breaks.
-    let found = std::panic::catch_unwind(|| try_convex_hull(points).ok()).ok().flatten();
+    let found = quiet::attempt(|| try_convex_hull(points).ok()).flatten();
     let whole = found.map(|(points, triangles)| Hull { points, triangles });
     if let Some(whole) = whole.filter(|h| h.points.len() >= 4 && h.volume() > 0.0 && h.thinnest() > 0.0) {
         return Some(whole);

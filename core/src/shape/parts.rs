@@ -1,6 +1,7 @@
 //! A mesh cut into convex parts (Mamou's volumetric approximate decomposition, on voxels).
 
 use super::{Hull, hull};
+use crate::quiet;
 use glam::DVec3;
 use parry3d_f64::transformation::vhacd::{VHACD, VHACDParameters};
 
@@ -33,10 +34,10 @@ pub fn parts(points: &[DVec3], triangles: &[[u32; 3]]) -> Vec<Hull> {
         ..VHACDParameters::default()
     };
     // The library takes hulls of slices without asking whether they have a volume.
-    let cut = std::panic::catch_unwind(|| {
+    let cut = quiet::attempt(|| {
         VHACD::decompose(&wanted, &unit, triangles, true).compute_primitive_intersections(&unit, triangles)
     });
-    let Ok(cut) = cut else { return Vec::new() };
+    let Some(cut) = cut else { return Vec::new() };
     cut.iter()
         .filter_map(|part| hull(part))
         .map(|part| Hull { points: part.points.iter().map(|p| middle + *p * size).collect(), ..part })

@@ -87,6 +87,11 @@ impl Balance {
         self.leads.get(lead).copied().unwrap_or(false).then_some(lead)
     }
 
+    /// What a solid is guided against, and the joint between the two in the solid's frame.
+    pub fn joint(&self, solid: usize) -> Option<(usize, Placement)> {
+        self.holds.get(solid).copied().flatten().map(|(parent, joint)| (parent as usize, joint))
+    }
+
     /// Has the muscles of these solids, parents before children, begin to hold what hangs on them.
     pub fn begin(&mut self, rig: &Rig, state: &mut State, solids: &[u32]) {
         let start = state.time;
@@ -98,7 +103,9 @@ impl Balance {
         }
         let knows = |i: usize| f64::from(u8::from(rig.drive(i, start).compensation > 0.0));
         let stiffness = |i: usize| rig.drive(i, start).stiffness * rig.solids[i].inertia.max_element();
-        self.hold(rig, state, solids, knows, |i| rig.drive(i, start).balance, stiffness);
+        let leads: Vec<Option<usize>> = (0..rig.solids.len()).map(|i| self.lead(i)).collect();
+        let helped = |i: usize| leads[i].map_or(0.0, |lead| rig.drive(lead, start).balance);
+        self.hold(rig, state, solids, knows, helped, stiffness);
     }
 
     /// Has them go on with the pose as it is now; each by as much as `share` says of its settings, or as it knows of its
@@ -132,9 +139,10 @@ impl Balance {
             let (mass, moment) = self.beyond[i];
             let s = &mut state.solids[i];
             let about = |p: DVec3| (moment / mass - p).cross(gravity * -mass);
+            // What a helping hand carries they need not.
+            let about = |p: DVec3| about(p) * (1.0 - helped(i));
             let (force, torque) = match self.holds[i] {
                 Some((_, joint)) => (DVec3::ZERO, about(s.placement().then(&joint).position)),
-                // What a helping hand carries it need not.
                 None if self.leads[i] => (
                     if solid.position_target.is_some() {
                         gravity * (-mass * (1.0 - helped(i)))

@@ -27,6 +27,8 @@ struct Figure {
 pub struct Help {
     figures: Vec<Figure>,
     accelerations: Vec<DVec3>,
+    /// The share of each limb's weight that is carried.
+    carried: Vec<f64>,
 }
 
 impl Help {
@@ -47,13 +49,19 @@ impl Help {
             figure.feet.extend(rig.joints.iter().filter(pin).map(|j| (i as u32, j.holds.on.clone())));
         }
         let count = if figures.is_empty() { 0 } else { rig.solids.len() };
-        Help { figures, accelerations: vec![DVec3::ZERO; count] }
+        Help { figures, accelerations: vec![DVec3::ZERO; count], carried: vec![0.0; count] }
     }
 
     /// How a limb is helped, if it is.
     #[inline]
     pub fn on(&self, solid: usize) -> Option<DVec3> {
         self.accelerations.get(solid).copied().filter(|a| *a != DVec3::ZERO)
+    }
+
+    /// The share of a limb's weight that is carried.
+    #[inline]
+    pub fn carries(&self, solid: usize) -> f64 {
+        self.carried.get(solid).copied().unwrap_or(0.0)
     }
 
     /// Finds out how the figures among `solids`, which are in order, are to be helped from one moment to another (s of scene
@@ -71,17 +79,19 @@ impl Help {
             if solids.binary_search(&figure.lead).is_err() {
                 continue;
             }
-            let help = match share > 0.0 && h > 0.0 {
-                true => figure.help(rig, state, [from, to, h]) * share,
-                false => DVec3::ZERO,
-            };
-            figure.limbs.iter().for_each(|l| self.accelerations[*l as usize] = help);
+            let helps = share > 0.0 && h > 0.0;
+            let help = if helps { figure.help(rig, state, [from, to, h]) } else { None };
+            for &limb in &figure.limbs {
+                self.accelerations[limb as usize] = help.unwrap_or(DVec3::ZERO) * share;
+                self.carried[limb as usize] = help.map_or(0.0, |_| share);
+            }
         }
     }
 }
 
 impl Figure {
-    fn help(&self, rig: &Rig, state: &State, [from, to, h]: [f64; 3]) -> DVec3 {
+    /// `None` in the air.
+    fn help(&self, rig: &Rig, state: &State, [from, to, h]: [f64; 3]) -> Option<DVec3> {
         let stands = |on: &Option<Value>| on.as_ref().is_none_or(|v| v.at(from) > 0.5);
         let mut moved = DVec3::ZERO;
         let mut standing = 0.0;
@@ -91,7 +101,7 @@ impl Figure {
             standing += 1.0;
         }
         if standing == 0.0 && !self.feet.is_empty() {
-            return DVec3::ZERO;
+            return None;
         }
         let moved = if standing > 0.0 { moved / standing } else { DVec3::ZERO };
         let (mut off, mut slow) = (DVec3::ZERO, DVec3::ZERO);
@@ -102,6 +112,7 @@ impl Figure {
             slow += ((then - now) / h - state.solids[i].velocity) * mass;
         }
         let gravity = rig.world.gravity * rig.world.gravity_scale.at(from);
-        (off / self.mass + moved) * (RAD_PER_S * RAD_PER_S) + slow * (2.0 * RAD_PER_S / self.mass) - gravity
+        let (off, slow) = (off / self.mass + moved, slow / self.mass);
+        Some(off * (RAD_PER_S * RAD_PER_S) + slow * (2.0 * RAD_PER_S) - gravity)
     }
 }

@@ -31,6 +31,8 @@ pub struct Lane {
     pub yields: Vec<Yield>,
     /// How the actuators of each body, force and torque, are kept to their limits in this step.
     pub saturation: Vec<[Saturation; 2]>,
+    /// Whose drives a blow had softened in the step before.
+    pub softened: Vec<bool>,
     /// The bodies before they moved.
     pub before: Vec<SolidState>,
     /// Room to go back to the start of a step.
@@ -84,6 +86,7 @@ impl Lane {
             steps: Some(Box::new(Shift::new(rig, &linkages, carriers))),
             linkages,
             yields: vec![Yield::default(); rig.solids.len()],
+            softened: vec![false; rig.solids.len()],
             before: start.solids.clone(),
             notes: Notes::with_room(rig, &start),
             kept: start,

@@ -472,6 +472,7 @@ impl Linkage {
             joints: joints.iter().map(|j| rig.joints[*j as usize].clone()).collect(),
             colliders: Colliders::default(),
             hands: rig.hands.clone(),
+            impulses: Vec::new(),
             groups: rig.groups.clone(),
             world: rig.world.clone(),
             range: rig.range,

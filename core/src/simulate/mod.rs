@@ -10,6 +10,7 @@ mod constrain;
 mod drag;
 mod frames;
 mod help;
+mod hit;
 mod islands;
 mod lane;
 mod linkage;
@@ -25,6 +26,7 @@ mod touch;
 
 pub use constrain::Pulled;
 pub use drag::{Drag, DragError, Grip, Point};
+pub use hit::Softened;
 pub use release::Released;
 pub use session::{End, Session, run};
 pub use state::{Cause, Halved, JointState, Pace, SolidState, State, TargetState, Workspace};

@@ -3,7 +3,7 @@
 use super::State;
 use super::linkage::Linkages;
 use crate::dynamics::top;
-use crate::rig::{Frame, Rig};
+use crate::rig::{Carrier, Frame, Rig};
 
 /// What became of a body that is keyed until it is released.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -12,18 +12,55 @@ pub struct Released {
     pub since: f64,
     /// The set-up's time has released it already.
     pub in_time: bool,
+    /// When something last touched it after it had gone back to its keys (s).
+    pub touched: f64,
     /// Share of physics in what is seen of it: less than 1 while it goes back to its keys.
     pub share: f64,
 }
 
 impl Default for Released {
     fn default() -> Self {
-        Released { since: 0.0, in_time: false, share: 1.0 }
+        Released { since: f64::NEG_INFINITY, in_time: false, touched: f64::NEG_INFINITY, share: 1.0 }
+    }
+}
+
+/// What lies against a body that has gone back to its keys does not release it again: it must have been gone for so long, s.
+const GONE: f64 = 0.25;
+
+impl Released {
+    /// Whether a touch at `time` (s) releases it: it never was, or nothing has touched it for a while.
+    pub fn by_touch(&self, time: f64) -> bool {
+        self.since == f64::NEG_INFINITY || time - self.touched > GONE
+    }
+}
+
+/// Notes what touches bodies that have gone back to their keys, and all that joints hold together with them.
+fn note_touches(rig: &Rig, state: &mut State, linkages: &Linkages, solids: &[u32]) {
+    let State { touched, released, solids: bodies, time, .. } = state;
+    let back = |r: &Released, s: usize| bodies[s].held && r.since != f64::NEG_INFINITY;
+    let waits = |s: &u32| rig.solids[*s as usize].release.is_some_and(|r| r.touched.is_some());
+    if !solids.iter().any(|s| waits(s) && back(&released[*s as usize], *s as usize)) {
+        return;
+    }
+    for contact in touched.iter() {
+        for collider in contact.colliders {
+            let Carrier::Solid(s) = rig.colliders.all[collider as usize].carrier else { continue };
+            if !back(&released[s], s) {
+                continue;
+            }
+            match linkages.of(s) {
+                Some(k) => {
+                    linkages.all[k as usize].solids.iter().for_each(|o| released[*o as usize].touched = *time)
+                }
+                None => released[s].touched = *time,
+            }
+        }
     }
 }
 
 /// Releases the bodies among `solids` whose time has come, and has those that were free long enough go back.
 pub fn release_in_time(rig: &Rig, state: &mut State, linkages: &Linkages, solids: &[u32]) {
+    note_touches(rig, state, linkages, solids);
     for &i in solids {
         let i = i as usize;
         let Some(release) = rig.solids[i].release else { continue };
@@ -39,6 +76,7 @@ pub fn release_in_time(rig: &Rig, state: &mut State, linkages: &Linkages, solids
             state.released[i].share = 1.0 - s * s * (3.0 - 2.0 * s);
             if s >= 1.0 {
                 (state.solids[i].held, state.released[i].share) = (true, 1.0);
+                state.released[i].touched = now;
             }
         }
     }

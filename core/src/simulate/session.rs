@@ -211,7 +211,7 @@ pub fn run(rig: &Rig, mut progress: impl FnMut(usize, usize) -> bool) -> (Motion
         advance_frame(rig, &mut state, &mut work, frame);
         motion.record(rig, &state);
         motion.note_joints(work.open_joints());
-        if !progress(frame, frames.max(frame)) {
+        if !progress(frame, frames.max(frame + 1)) {
             return (motion, End::Cancelled);
         }
         if frame + 1 == most && rig.range.arrive_by.is_some() {

@@ -3,6 +3,7 @@
 use super::balance::Balance;
 use super::carriers::Carriers;
 use super::constrain::Constraints;
+use super::hit::Softened;
 use super::lane::Lane;
 use super::linkage::Linkages;
 use super::release::Released;
@@ -149,6 +150,8 @@ pub enum Cause {
     Astray(u32),
     /// It was touched, and is released: the same step again.
     Wakes(u32),
+    /// It was struck, and its figure gives way: the same step again.
+    Struck(u32),
     /// Its actuator would have to be stronger than it is: the same step again, with all that it can.
     Saturates(u32),
 }
@@ -163,6 +166,7 @@ impl Cause {
             | Cause::Coating(s)
             | Cause::Astray(s)
             | Cause::Wakes(s)
+            | Cause::Struck(s)
             | Cause::Saturates(s) => s,
         }
     }
@@ -189,6 +193,8 @@ pub struct SolidState {
     pub quarantined: bool,
     /// Follows its keys, until it is released.
     pub held: bool,
+    /// How a blow has softened its muscle.
+    pub softened: Softened,
 }
 
 impl SolidState {
@@ -350,6 +356,7 @@ pub fn at_start(rig: &Rig) -> State {
             hold_span: 0,
             quarantined: false,
             held: s.release.is_some(),
+            softened: Softened::NOT,
         });
     }
     state.aim(rig);

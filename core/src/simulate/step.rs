@@ -5,6 +5,7 @@ use super::air::Surroundings;
 use super::calm::calm;
 use super::cluster::Cluster;
 use super::constrain::Yield;
+use super::hit::{give_way, strike_in_time};
 use super::lane::Lane;
 use super::linkage::Given;
 use super::release::{release_in_time, wake};
@@ -31,6 +32,7 @@ const SLOWEST_SHARE: f64 = 0.01;
 /// and takes the step in halves.
 pub fn step_cluster(rig: &Rig, state: &mut State, lane: &mut Lane, cluster: &Cluster<'_>, dt: f64) {
     release_in_time(rig, state, &lane.linkages, cluster.solids);
+    strike_in_time(rig, state, &lane.balance, cluster.solids, dt);
     if cluster.joints.is_empty() && cluster.pairs.is_empty() {
         cluster.solids.iter().for_each(|i| lane.saturation[*i as usize] = [Saturation::Alone; 2]);
         let _ = step_once(rig, state, lane, cluster, dt, true);
@@ -122,14 +124,19 @@ fn step_awake(
             outcome = saturate(rig, state, lane, cluster, left > 0);
         }
         match outcome {
-            Err(Cause::Wakes(_)) => {}
+            Err(Cause::Wakes(_) | Cause::Struck(_)) => {}
             Err(Cause::Saturates(_)) => left -= 1,
             done => return done,
         }
         lane.go_back(rig, state, cluster);
         state.strikes.truncate(strikes);
-        if let Err(Cause::Wakes(solid)) = outcome {
-            wake(rig, state, &lane.linkages, solid);
+        match outcome {
+            Err(Cause::Wakes(solid)) => wake(rig, state, &lane.linkages, solid),
+            Err(Cause::Struck(_)) => {
+                let blow = lane.touch.as_mut().and_then(|t| t.blow.take());
+                blow.into_iter().for_each(|b| give_way(rig, state, &lane.balance, cluster.solids, b));
+            }
+            _ => {}
         }
     }
 }
@@ -184,8 +191,11 @@ fn step_once(
     hold_waiting(rig, state, lane);
     for &i in cluster.solids {
         let i = i as usize;
-        if rig.solids[i].keyed {
+        let softness = state.solids[i].softened.at(from);
+        if rig.solids[i].keyed || softness < 1.0 || lane.softened[i] {
             lane.drives[i] = rig.drive(i, from);
+            lane.drives[i].slow_down(softness);
+            lane.softened[i] = softness < 1.0;
         }
         lane.before[i] = state.solids[i];
     }
@@ -194,8 +204,9 @@ fn step_once(
         let drives = &lane.drives;
         let knows = |i: usize| 1.0 - libm::exp(-drives[i].compensation);
         let stiffness = |i: usize| drives[i].stiffness * rig.solids[i].inertia.max_element();
-        lane.balance.hold(rig, state, cluster.solids, knows, |i| drives[i].balance, stiffness);
         lane.help.find(rig, state, cluster.solids, drives, [from, to, h]);
+        let help = &lane.help;
+        lane.balance.hold(rig, state, cluster.solids, knows, |i| help.carries(i), stiffness);
         lane.balance.anticipate(rig, state, cluster.solids, drives, Span { from, to, h });
     }
     for &k in cluster.linkages {
@@ -209,7 +220,7 @@ fn step_once(
         return Ok(());
     }
     let mut fails = touch(rig, state, lane, cluster, (from, to), h, whatever).err();
-    if let Some(Cause::Wakes(_)) = fails {
+    if let Some(Cause::Wakes(_) | Cause::Struck(_)) = fails {
         return fails.map_or(Ok(()), Err);
     }
     if fails.is_none() || whatever {
@@ -273,6 +284,11 @@ fn step_solid(rig: &Rig, state: &mut State, lane: &mut Lane, i: usize, times: Ti
     let mut surroundings = lane.air.on(solid, before.position, before.velocity);
     if let Some(help) = lane.help.on(i) {
         surroundings.acceleration += help;
+    }
+    for blow in rig.impulses.iter().filter(|b| b.solid == i) {
+        let from = rig.range.in_first_turn(times.to - times.dt);
+        surroundings.acceleration +=
+            blow.impulse * (blow.share(from, from + times.dt) * times.per_h / solid.mass);
     }
 
     // targets move first

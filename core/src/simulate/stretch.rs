@@ -37,6 +37,9 @@ pub fn step(rig: &Rig, state: &mut State, work: &mut Workspace, dt: f64) {
 /// cluster all of them: its numbers stay at hand, and threads need not wait for each other after every step.
 pub fn advance(rig: &Rig, state: &mut State, work: &mut Workspace, legs: &[Leg]) {
     let (strikes, halved) = (state.strikes.len(), state.halved.len());
+    if !work.others.is_empty() && !crate::pool::is_there() {
+        work.others.clear();
+    }
     match work.others.is_empty() || rig.solids.len() < CROWD {
         true => take(rig, state, work, legs),
         // Threads are woken once, and then have all of the steps to share.

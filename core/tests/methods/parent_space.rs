@@ -1,7 +1,7 @@
 //! Guides relative to a parent, held parts, and hierarchies.
 
 use super::*;
-use sinew_core::bake::bake;
+use sinew_core::bake::{bake, tolerances};
 use sinew_core::rotation;
 use sinew_core::setup::{Bake, BakedKeys, Parts, Space};
 use sinew_core::simulate::{State, Workspace, run, step};
@@ -112,7 +112,9 @@ fn fitted_keys_are_few_and_within_the_tolerance() {
     let (motion, _) = run(&rig, |_, _| true);
     let options = Bake { tolerance: Some(1e-3), ..Bake::default() };
     let baked = bake(&scene, scene.clips.first(), &rig, &motion, &options, true).unwrap();
-    assert!(baked.max_error <= 1e-3 && baked.max_error_deg <= 0.05);
+    // The parent's turn shows at the end of its child.
+    let degrees = tolerances(&rig, &options).iter().map(|t| t.degrees).fold(0.0, f64::max);
+    assert!(baked.max_error <= 1e-3 && baked.max_error_deg <= degrees && degrees < 1.0, "{degrees}");
     assert!(baked.keys * 6 < baked.samples, "{} keys for {} samples", baked.keys, baked.samples);
 }
 

@@ -17,27 +17,36 @@ def ensure(owner):
     return owner.animation_data or owner.animation_data_create()
 
 
-def curves(owner, action=None, create=False):
-    """The curves of an owner's action (or of another action, in the owner's slot); None when it has none."""
+def curves(owner, action=None, create=False, handle=None):
+    """The curves of an owner's action, or of another action in the slot of that handle, else in the owner's; None when it has
+    none."""
     data = owner.animation_data
     action = action or (data and data.action)
     if action is None:
         return None
     if not HAS_SLOTS:
         return action.fcurves
-    bag = _bag(owner, action, create)
+    bag = _bag(owner, action, create, handle)
     return None if bag is None else bag.fcurves
 
 
-def _bag(owner, action, create):
+def curves_and_groups(owner, action, handle=None):
+    """The curves of an action, and their groups, to add to."""
+    bag = _bag(owner, action, True, handle) if HAS_SLOTS else action
+    return bag.fcurves, bag.groups
+
+
+def _bag(owner, action, create, handle=None):
     data = owner.animation_data
-    slot = data.action_slot if data is not None and data.action == action else None
+    slot = next((s for s in action.slots if s.handle == handle), None)
     if slot is None:
-        slot = next((s for s in action.slots if s.target_id_type in ("OBJECT", "UNSPECIFIED")), None)
+        slot = data.action_slot if data is not None and data.action == action else None
+    if slot is None:
+        slot = _fitting(owner, action)
     if slot is None:
         if not create:
             return None
-        slot = action.slots.new(id_type="OBJECT", name=owner.name)
+        slot = action.slots.new(id_type=owner.id_type, name=owner.name)
     for layer in action.layers:
         for strip in layer.strips:
             bag = strip.channelbag(slot)
@@ -58,10 +67,15 @@ def assign(owner, action, like=None):
         return
     slot = next((s for s in action.slots if like is not None and s.handle == like), None)
     if slot is None:
-        slot = next((s for s in action.slots if s.target_id_type in ("OBJECT", "UNSPECIFIED")), None)
+        slot = _fitting(owner, action)
     if slot is None:
-        slot = action.slots.new(id_type="OBJECT", name=owner.name)
+        slot = action.slots.new(id_type=owner.id_type, name=owner.name)
     data.action_slot = slot
+
+
+def _fitting(owner, action):
+    """The first slot that the owner could have; None without any."""
+    return next((s for s in action.slots if s.target_id_type in (owner.id_type, "UNSPECIFIED")), None)
 
 
 def slot_handle(owner):
@@ -163,9 +177,19 @@ def _handles(points, co, arriving, leaving):
     points.foreach_set("handle_right", right.astype(np.float32).ravel())
 
 
+def free_name(name):
+    """A name that no other action has: Blender may give an old one another name to make room for a new one."""
+    found, number = name, 0
+    while found in bpy.data.actions:
+        number += 1
+        found = f"{name}.{number:03}"
+    return found
+
+
 def new_like(owner, name):
     """A copy of the owner's action under a new name, made the owner's, or an empty one."""
-    old, handle = ensure(owner).action, slot_handle(owner)
+    old, handle, name = ensure(owner).action, slot_handle(owner), free_name(name)
+    # A copy of a linked one is of this file.
     fresh = old.copy() if old is not None else bpy.data.actions.new(name)
     fresh.name = name
     fresh.use_fake_user = False
@@ -174,7 +198,7 @@ def new_like(owner, name):
 
 
 def push_down(owner, action, handle, name):
-    """Makes an action a strip of its own track, below what comes later; gives the strip."""
+    """Makes an action a strip of its own track, below what comes later; gives the track."""
     data = ensure(owner)
     track = data.nla_tracks.new()
     track.name = name
@@ -186,4 +210,4 @@ def push_down(owner, action, handle, name):
             strip.action_slot = slot
     strip.extrapolation = "HOLD"
     strip.blend_type = "REPLACE"
-    return strip
+    return track

@@ -9,7 +9,8 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from . import action, matrix, mesh, own_joints, plain
+from . import action, controls, matrix, mesh, own_joints, plain
+from .playing import go_to, is_drawn
 from .sinew import Scene
 
 #: Changes below this (scene units, quaternion parts, factors) are rounding of single precision.
@@ -41,6 +42,8 @@ class Node:
         self.has_mesh = False
         #: Whether it is a bone that a skin follows; controls and helpers are not.
         self.deforms = False
+        #: Along which of its own axes it is mirrored, -1 or 1 for each: its scale says it, which stays as it is.
+        self.signs = (1.0, 1.0, 1.0)
         #: World matrices, frames first.
         self.world = None
         #: Translations, quaternions, scales relative to the parent and the offset, and which of the three stay.
@@ -91,6 +94,10 @@ class Capture:
                 wanted.append(armature)
         if not wanted:
             raise ValueError("nothing is selected; select the objects or the armature to simulate")
+        linked = [o for o in wanted if o.library is not None]
+        wanted = [o for o in wanted if o.library is None]
+        if linked:
+            self._refuse(linked, not wanted)
         self.simulated = {o.name for o in wanted if mesh.armature_of(o) is None}
         visible = [o for o in context.view_layer.objects if o.visible_get() and o.type == "MESH"]
         others = [] if selected_only else visible
@@ -109,10 +116,23 @@ class Capture:
                 # What was deleted lives on in what points to it.
                 if any(o.name in self.simulated for o in ends):
                     others += [o for o in (*ends, *places) if o.name in shown]
+        for rig in (o for o in wanted if o.type == "ARMATURE" and context.scene.sinew.skeleton == "controls"):
+            others += [o for o in controls.outside(rig) if o.name in shown]
         for obj in [*wanted, *others]:
             self._add_object(obj)
         if not any(n.simulated for n in self.nodes):
             raise ValueError("nothing that is selected can be simulated")
+
+    def _refuse(self, linked, is_all):
+        """Says that what is linked keeps its keys."""
+        names, file = ", ".join(o.name for o in linked), bpy.path.basename(linked[0].library.filepath)
+        words = (
+            f"{names}: linked from {file}, where the keys are, so they cannot be changed here; make a library override "
+            "(Object > Library Override > Make) and simulate that"
+        )
+        if is_all:
+            raise ValueError(words)
+        self.warnings.append(words)
 
     def _add_object(self, obj):
         node = self.by_source.get((obj.name, None))
@@ -129,6 +149,7 @@ class Capture:
         node.keyed = bool(len(obj.constraints)) or (
             data is not None and (_has_keys(obj) or len(data.nla_tracks) > 0 or len(data.drivers) > 0)
         )
+        node.signs = matrix.signs(a * b for a, b in zip(obj.scale, obj.delta_scale))
         node.offset = _offset(obj)
         armature = mesh.armature_of(obj)
         if armature is not None:
@@ -147,6 +168,9 @@ class Capture:
             parent = above if bone.parent is None else self.by_source[(obj.name, bone.parent.name)]
             node = self._add(Node(bone.name, obj.name, bone=bone.name, parent=parent))
             node.simulated, node.keyed = above.simulated, True
+            # In the frame of its node, which is turned: see `matrix.BONE`.
+            x, y, z = obj.pose.bones[bone.name].scale
+            node.signs = matrix.signs((x, z, y))
             waiting.extend(bone.children)
 
     def _add(self, node):
@@ -272,7 +296,8 @@ class Capture:
         if not nodes:
             return set()
         local = np.stack([_relative(node, frames) for node in nodes])
-        found = matrix.decompose_each(local.reshape(-1, 4, 4))
+        signs = np.repeat([node.signs for node in nodes], local.shape[1], axis=0)
+        found = matrix.decompose_each(local.reshape(-1, 4, 4), signs)
         t, q, s, shear = (part.reshape(local.shape[0], local.shape[1], -1) for part in found)
         parts = (t, matrix.continuous(q), s)
         largest = [np.abs(part).max(axis=(1, 2)) for part in parts]
@@ -380,29 +405,6 @@ def _has_keys(obj):
     """Whether an action keys anything but settings of ours."""
     curves = action.curves(obj)
     return curves is not None and (not len(curves) or any(not c.data_path.startswith("sinew") for c in curves))
-
-
-def is_drawn(scene):
-    """Whether a change of frame must be told, and so be drawn: scripts wait for it, or another scene is shown."""
-    handlers = bpy.app.handlers
-    return bool(handlers.frame_change_pre or handlers.frame_change_post) or scene != bpy.context.scene
-
-
-def go_to(scene, frame, subframe=0.0):
-    """Evaluates a frame without drawing it: drawing every frame that is read would hold up the window.
-
-    Setting frames in bulk tells nobody, and evaluating the view layer notices by itself that the time is another.
-    """
-    if is_drawn(scene):
-        scene.frame_set(frame, subframe=subframe)
-        return
-    scenes = bpy.data.scenes
-    place = scenes.find(scene.name)
-    for name, value in (("frame_current", frame), ("frame_subframe", subframe)):
-        values = [getattr(other, name) for other in scenes]
-        values[place] = value
-        scenes.foreach_set(name, values)
-    bpy.context.view_layer.update()
 
 
 def _evened(scale):

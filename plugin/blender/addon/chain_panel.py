@@ -3,7 +3,7 @@
 import bpy
 
 from . import capture as capturing
-from . import chains, keyed, live, physics, run, source, state
+from . import back, chains, keyed, live, physics, run, state
 from .sinew import SinewError
 
 
@@ -25,7 +25,7 @@ def read(context, armature):
     """Asks the library for the chains of one armature, whatever is selected; the set-up that it made, too."""
     scene = context.scene
     with context.temp_override(selected_objects=[armature], object=armature, active_object=armature):
-        with source.originals(scene):
+        with back.originals(scene):
             found = capturing.Capture(bpy.context, *run.frame_range(scene), selected_only=True)
             for _ in found.steps():
                 pass

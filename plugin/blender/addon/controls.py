@@ -8,7 +8,7 @@
 | IK | the place of the chain's tip; its pole, the direction in which the chain bends |
 | Damped Track, Locked Track, Track To, along the bone | a place ahead of the bone, as far as it was keyed |
 
-A bone with a Child Of keeps its own channels, relative to what it is the child of; limits leave a bone its own channels,
+A target may be a bone of the same rig or another object, an empty above all. A bone with a Child Of keeps its own channels, relative to what it is the child of; limits leave a bone its own channels,
 too. What all this cannot reach (limits, partial influence) is found out by playing the result, and named.
 """
 
@@ -17,7 +17,7 @@ import numpy as np
 from mathutils import Matrix
 
 from . import matrix
-from .capture import go_to
+from .playing import go_to
 
 #: What Blender may show beside what was simulated before it is worth a word: units, and degrees.
 FAR, TURNED_DEG = 1e-3, 0.5
@@ -32,8 +32,31 @@ PLACES = {"both", "place", "tip", "ahead", "pole"}
 OWN = {"LIMIT_LOCATION", "LIMIT_ROTATION", "LIMIT_SCALE", "LIMIT_DISTANCE", "MAINTAIN_VOLUME", "CHILD_OF"}
 
 
-def plan(obj, simulated):
-    """For every control: what it gets of which bone. And the bones that nothing drives, which are keyed themselves."""
+class Outside(str):
+    """The name of an object, in the place of a bone's: a control that is not of the rig."""
+
+    __slots__ = ()
+    # Not the bone of that name.
+    __hash__ = str.__hash__
+
+    def __eq__(self, other):
+        return isinstance(other, Outside) and str.__eq__(self, other)
+
+
+def outside(rig):
+    """Objects that constraints of a rig's bones follow, and that could be keyed to lead them."""
+    found = []
+    for constraint in (c for bone in rig.pose.bones for c in bone.constraints if not c.mute and c.type in PARTS):
+        for target in (constraint.target, getattr(constraint, "pole_target", None)):
+            if target is not None and target.type != "ARMATURE" and target.library is None and target not in found:
+                found.append(target)
+    # What something else moves could not be led.
+    return [target for target in found if all(c.mute for c in target.constraints)]
+
+
+def plan(obj, simulated, others=()):
+    """For every control: what it gets of which bone. And the bones that nothing drives, which are keyed themselves. `others` are
+    names of objects that may be keyed, too."""
     wanted, found, driven, unsolved = set(simulated), {}, set(), []
     for bone in obj.pose.bones:
         for constraint in bone.constraints:
@@ -43,12 +66,12 @@ def plan(obj, simulated):
             hit = wanted.intersection(moved)
             if not hit:
                 continue
-            control = _control(obj, bone, constraint)
+            control = _control(obj, constraint, others)
             if control is None or control in wanted:
                 unsolved.append(f"{bone.name}: {constraint.name}")
             else:
                 found.setdefault(control, {})[PARTS[constraint.type]] = bone.name
-                pole = _pole(obj, constraint)
+                pole = _pole(obj, constraint, others)
                 if pole is not None and pole not in wanted:
                     found.setdefault(pole, {})["pole"] = (bone.name, constraint.name)
             driven |= hit
@@ -63,24 +86,30 @@ def _moved(bone, constraint):
     return [b.name for b in chain[: constraint.chain_count or len(chain)]]
 
 
-def _pole(obj, constraint):
-    """The bone of the same rig that an IK chain bends towards."""
-    if constraint.type != "IK" or constraint.pole_target != obj:
+def _pole(obj, constraint, others):
+    """What an IK chain bends towards, if it can be keyed."""
+    if constraint.type != "IK":
         return None
-    return constraint.pole_subtarget or None
+    return _target(obj, constraint.pole_target, constraint.pole_subtarget, others)
 
 
-def _control(obj, bone, constraint):
-    """The bone of the same rig that a constraint follows as it is; None where it does more than that."""
-    if constraint.type not in PARTS or constraint.target != obj or not constraint.subtarget:
-        return None
-    if constraint.influence != 1.0:
+def _target(obj, target, bone, others):
+    """A bone of the same rig, or another object; None for anything else."""
+    if target == obj:
+        return bone or None
+    return Outside(target.name) if target is not None and target.name in others else None
+
+
+def _control(obj, constraint, others):
+    """What a constraint follows as it is; None where it does more than that."""
+    target = _target(obj, constraint.target, constraint.subtarget, others) if constraint.type in PARTS else None
+    if target is None or constraint.influence != 1.0:
         return None
     if constraint.type == "IK":
-        return constraint.subtarget if constraint.use_tail and not constraint.use_rotation else None
+        return target if constraint.use_tail and not constraint.use_rotation else None
     if PARTS[constraint.type] == "ahead":
         is_along = constraint.track_axis == "TRACK_Y"
-        return constraint.subtarget if is_along and constraint.head_tail == 0.0 else None
+        return target if is_along and constraint.head_tail == 0.0 else None
     if constraint.owner_space != constraint.target_space or constraint.owner_space not in ("WORLD", "POSE"):
         return None
     if constraint.type == "COPY_TRANSFORMS":
@@ -93,7 +122,7 @@ def _control(obj, bone, constraint):
             is_whole = is_whole and constraint.mix_mode == "REPLACE"
         else:
             is_whole = is_whole and not constraint.use_offset and constraint.head_tail == 0.0
-    return constraint.subtarget if is_whole else None
+    return target if is_whole else None
 
 
 def _unit(vectors):
@@ -116,13 +145,17 @@ class Solved:
             self.poses[bone.name] = result_to @ result(node) @ matrix.BONE.T
         for bone in sorted(obj.pose.bones, key=lambda b: len(b.parent_recursive)):
             if bone.name in found:
-                self.poses[bone.name] = self._wanted(bone, found[bone.name], keyed[bone.name])
+                self.poses[bone.name] = self._wanted(bone.name, found[bone.name], keyed[bone.name])
             elif bone.parent is not None and bone.parent.name in found:
                 local = np.linalg.solve(keyed[bone.parent.name], keyed[bone.name])
                 self.poses[bone.name] = self.poses[bone.parent.name] @ local
+        for name in (n for n in found if isinstance(n, Outside)):
+            keyed[name] = self.poses[name] = keyed_to @ capture.by_source[(str(name), None)].world
+            self.poses[name] = self._wanted(name, found[name], keyed[name])
+        self._to_world = result(above)
 
-    def _wanted(self, bone, parts, keyed):
-        pose = self.poses[bone.name].copy()
+    def _wanted(self, own, parts, keyed):
+        pose = self.poses[own].copy()
         if "both" in parts:
             return self.poses[parts["both"]]
         if "turn" in parts:
@@ -172,6 +205,10 @@ class Solved:
         parts = [np.sum(away * direction, axis=1, keepdims=True) for direction in (along, knee, side)]
         start, *directions = frame(self.poses)
         return start + sum(part * direction for part, direction in zip(parts, directions))
+
+    def world(self, name):
+        """Where a control is to be in the world, frame by frame."""
+        return self._to_world @ self.poses[name]
 
     def basis(self, name):
         """What to key: matrices of a bone's own channels, frame by frame, as Blender itself finds them."""

@@ -10,7 +10,7 @@ import numpy as np
 from bpy_extras import view3d_utils
 
 from . import live, matrix, overlay, record, run, simulate, state
-from .sinew import Session, Setup
+from .sinew import Session
 
 #: A hand pulls with as much as this many times the weight of everything that it might have to lift.
 STRONG = 20.0
@@ -31,9 +31,7 @@ class Hand:
         run_ = current.run
         self.capture = run_.capture
         self.frame = int(np.clip(frame - self.capture.first, 0, len(self.capture.frames) - 1))
-        with Setup.from_json(run_.setup) as setup:
-            if run_.options["preset"]:
-                setup.use_preset(run_.options["preset"])
+        with run_.made() as setup:
             self.session = Session(run_.scene, setup)
         self.session.seek(self.session.range[0] + self.frame / self.capture.rate)
         job = run_.job

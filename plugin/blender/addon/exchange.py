@@ -41,7 +41,7 @@ class SINEW_OT_export_setup(bpy.types.Operator):
             for _ in found.reading():
                 pass
             # Through the library, which refuses what it would not read.
-            Setup.from_json(found.setup).save(bpy.path.abspath(self.filepath))
+            found.made().save(bpy.path.abspath(self.filepath))
         except (ValueError, OSError, run.SinewError) as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
@@ -86,6 +86,8 @@ class SINEW_OT_import_setup(bpy.types.Operator):
             settings.use_floor, settings.floor = True, world["floor"]
         if "substeps" in world:
             settings.substeps = world["substeps"]
+        if found.get("looseness") is not None:
+            settings.looseness = found["looseness"]
         joined, lost = _joints(context.scene, found.get("joints", []), lambda name: _owner(context, name))
         missing += lost
         text = f"{count} bodies" + (f", {joined} joints" if joined else "")
@@ -166,7 +168,7 @@ class SINEW_OT_export_physics(bpy.types.Operator):
             with tempfile.TemporaryDirectory() as folder:
                 plain = pathlib.Path(folder) / "scene.glb"
                 _export_gltf(plain)
-                with Scene.open(plain) as scene, Setup.from_json(found.setup) as setup:
+                with Scene.open(plain) as scene, found.made() as setup:
                     warnings = scene.save_physics(path, setup, self.extensions)
         except (ValueError, OSError, RuntimeError, run.SinewError) as error:
             self.report({"ERROR"}, str(error))
@@ -175,7 +177,8 @@ class SINEW_OT_export_physics(bpy.types.Operator):
         state.complain(warnings, "the export", found)
         text = f"{len(found.setup['bodies'])} bodies to {path.name}"
         if warnings:
-            self.report({"WARNING"}, f"{text}; {len(warnings)} warnings, in the Sinew panel")
+            many = "1 warning" if len(warnings) == 1 else f"{len(warnings)} warnings"
+            self.report({"WARNING"}, f"{text}; {many}, in the Sinew panel")
         else:
             self.report({"INFO"}, text)
         return {"FINISHED"}
@@ -270,6 +273,8 @@ def _apply(own, body, groups, scene):
     # A figure's muscles are more than the preset that they start from, and found again: choosing it would take that away.
     if muscle.get("preset") is not None and not (muscle["preset"] == "reactive" and len(muscle) > 1):
         own.preset = muscle["preset"]
+    if muscle.get("looseness") is not None:
+        own.looseness = muscle["looseness"]
     for group in (groups[g] for g in body.get("groups", []) if g in groups):
         if group["name"].startswith("Blender: "):
             for name in ("strength", "damping", "blend"):

@@ -2,14 +2,13 @@
 
 import numpy as np
 
-from . import action
+from . import action, origin
 
 
 def keys(capture, owner, *paths, least=None, scale=1.0, is_switch=False):
-    """The keys of the first of these paths that has a curve in the action of an object, one per frame where it bends; None
-    where none has. Values are at least `least`, and then times `scale`; a switch has no in between."""
-    found = action.curves(owner)
-    curve = next((c for c in map(found.find, paths) if c is not None), None) if found is not None else None
+    """The keys of the first of these paths that has a curve in the action of an object, or in the keys that it came from, one
+    per frame where it bends; None where none has. Values are at least `least`, and then times `scale`; a switch has no in between."""
+    curve = next((c for c in (origin.find(owner, path) for path in paths) if c is not None), None)
     if curve is None:
         return None
     values = np.array([curve.evaluate(frame) for frame in capture.frames])

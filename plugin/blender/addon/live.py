@@ -1,7 +1,9 @@
 """Live: a slider changes, the simulation runs again, and the viewport shows it. *Bake* keeps it, *Discard* leaves no trace.
 
 The keys are read once, when it begins. Every change makes the set-up anew and simulates all frames; the motion is shown
-as an action of its own, which takes the place of the animator's until then.
+as an action of its own, which takes the place of the animator's until then and remembers it as a result does. So whatever
+becomes of the session, undo above all, the way back is in the file. Keys that are set meanwhile are the animator's: *Bake* and
+saving bring them into the action that they belong to.
 
 Blender evaluates what changed before it draws, and lets scripts change more just then. What takes but an instant is
 simulated there: it is drawn together with the slider that changed it. What takes longer runs on a thread.
@@ -15,7 +17,7 @@ import bpy
 import numpy as np
 from bpy.app.handlers import persistent
 
-from . import action, chains, overlay, record, run, state, write
+from . import action, back, chains, edits, origin, overlay, record, run, state, write
 from .sinew import Curve
 
 #: What takes longer begins when changes have come to rest for so long: a slider that is dragged does not queue up.
@@ -35,16 +37,16 @@ class Live:
         self.run = run.Run(context)
         for _ in self.run.reading():
             pass
-        self.before = {}
         #: When a setting changed last, and the first time since what is simulated now; None for not at all.
         self.changed_at = self.changed_first = None
         self.is_running = False
         #: Seconds from the change to the action, and those that the library had of it, the last time.
         self.took = self.needed = 0.0
         self.error = ""
-        self._made = set()
         #: Channels that have live keys already: (object, path, index).
         self.channels = set()
+        #: Whether a hand moves keys one by one, which are not the animator's then.
+        self.is_played = False
 
     def again(self):
         """Simulates with what the settings are now, here and now, and shows it."""
@@ -83,69 +85,79 @@ class Live:
 
     def show_frame(self, recording, frame):
         """The same at one frame, counted from the first."""
+        if not self.is_played:
+            hold()
+        self.is_played = True
         FrameWriter(self, recording, frame).write()
 
     def _show(self):
+        if not self.is_played:
+            hold()
         writer = LiveWriter(self)
         writer.write()
+        writer.note()
+        self.is_played = False
         self.run.warnings += self.run.report["warnings"] + writer.warnings
         state.keep(self.run, writer)
 
-    def take_over(self, obj):
+    def take_over(self, obj, bones):
         """Puts the live action in the place of the object's own, once; gives it.
 
         Once is by the action itself and not by the object: undo may have put the animator's back, which is never written to.
         """
-        data = obj.animation_data
-        if data is None or data.action is None or data.action.name not in self._made:
-            had = data is not None
-            old = data.action if had else None
-            muted = [(c.name, None) for c in obj.constraints if not c.mute]
-            if obj.type == "ARMATURE":
-                muted += [(c.name, b.name) for b in obj.pose.bones for c in b.constraints if not c.mute]
-            rigid = obj.rigid_body
-            active = rigid is not None and rigid.type == "ACTIVE" and not rigid.kinematic
-            self.before[obj.name] = (had, None if old is None else old.name, action.slot_handle(obj), muted, active)
-            fresh = old.copy() if old is not None else bpy.data.actions.new(NAME)
-            fresh.name = f"{NAME}: {obj.name}"
-            action.assign(obj, fresh, action.slot_handle(obj))
-            self._made.add(fresh.name)
-            self.channels = {c for c in self.channels if c[0] != obj.name}
-        return obj.animation_data.action
+        old = origin.own_action(obj)
+        if origin.is_live(old):
+            return old
+        had_data, handle = obj.animation_data is not None, action.slot_handle(obj)
+        rested = origin.channels_of(obj, bones)
+        fresh = action.new_like(obj, f"{NAME}: {obj.name}")
+        origin.remember(fresh, old, had_data, handle, rested)
+        fresh.sinew_origin.is_live = True
+        origin.seal(obj, fresh, ())
+        for copy in back.copies(obj):
+            back.follow(copy, obj)
+        self.channels = {c for c in self.channels if c[0] != obj.name}
+        return fresh
 
-    def is_shown(self):
-        """Whether any object still has a live action: undo takes them away."""
-        found = (bpy.data.objects.get(name) for name in self.before)
-        actions = (o.animation_data.action for o in found if o is not None and o.animation_data is not None)
-        return any(a is not None and a.name in self._made for a in actions)
-
-    def discard(self):
-        """Everything as it was before."""
-        for name, (had, old, handle, unmuted, active) in self.before.items():
-            obj = bpy.data.objects.get(name)
-            if obj is None:
-                continue
-            previous = bpy.data.actions.get(old) if old is not None else None
-            if not had:
-                obj.animation_data_clear()
-            else:
-                action.assign(obj, previous, handle)
-            if active and obj.rigid_body is not None:
-                obj.rigid_body.kinematic = False
-                obj.sinew.property_unset("was_active")
-            for constraint, bone in unmuted:
-                holder = obj if bone is None else obj.pose.bones.get(bone)
-                found = holder.constraints.get(constraint) if holder is not None else None
-                if found is not None:
-                    found.mute = False
-        for made in self._made:
-            leftover = bpy.data.actions.get(made)
-            if leftover is not None:
-                bpy.data.actions.remove(leftover)
-        self.before, self._made, self.channels = {}, set(), set()
+    def leave(self, keeps):
+        """Back to what was there before, with or without the keys that were set meanwhile; whether some of them move
+        anything."""
+        is_moved = False
+        for obj in shown():
+            is_moved |= _leave(obj, keeps, self.is_played)
+        _purge()
+        self.channels = set()
         scene = bpy.data.scenes.get(self.run.scene_name)
         if scene is not None:
             scene.frame_set(scene.frame_current, subframe=scene.frame_subframe)
+        return is_moved
+
+
+def shown():
+    """All objects that show live motion."""
+    return [o for o in bpy.data.objects if o.library is None and origin.is_live(origin.own_action(o))]
+
+
+def hold():
+    """Notes keys that were set, before what has them is written over."""
+    for obj in shown():
+        edits.hold(obj, origin.own_action(obj))
+
+
+def _leave(obj, keeps, is_played=False):
+    live = origin.own_action(obj)
+    keys = edits.keys_set(obj, live, is_played) if keeps else []
+    words = back.step(obj, carries=keeps)
+    if words:
+        # What it showed is all that there is.
+        live.sinew_origin.is_live = False
+    edits.give(obj, keys)
+    return bool(keys)
+
+
+def _purge():
+    for found in [a for a in bpy.data.actions if origin.is_live(a) and not a.users]:
+        bpy.data.actions.remove(found)
 
 
 class LiveWriter(write.Writer):
@@ -154,6 +166,19 @@ class LiveWriter(write.Writer):
     def __init__(self, live):
         super().__init__(live.run, bpy.data.scenes[live.run.scene_name].sinew)
         self._live = live
+        #: Values by object and name of a curve.
+        self._values = {}
+
+    def note(self):
+        """Notes what was written: other keys are the animator's."""
+        for owner, values in self._values.items():
+            found = origin.own_action(bpy.data.objects[owner])
+            origin.note(found, written=sorted({*origin.notes(found).get("written", ()), *values}))
+            edits.note_shown(found, self.capture.frames, values)
+
+    def _make_way(self, _obj):
+        # What was there before comes back when it is over.
+        pass
 
     def _target(self, obj, _on_bones):
         return obj
@@ -167,10 +192,13 @@ class LiveWriter(write.Writer):
         pass
 
     def _new_action(self, obj):
-        self.actions.append(self._live.take_over(obj).name)
+        bones = [b for b in self._bones_of.get(obj.name, ()) if b is not None and b in obj.pose.bones]
+        self.actions.append(self._live.take_over(obj, bones).name)
         self._open = None
 
     def _set(self, channels, path, index, frames, values, arriving, leaving, group):
+        if arriving is None and len(values) == len(self.capture.frames):
+            self._values.setdefault(channels.owner, {})[f"{path}\n{index}"] = values
         # Keys that are there already only move.
         channel = (channels.owner, path, index)
         if channel in self._live.channels and arriving is None:
@@ -256,16 +284,17 @@ def _before_drawing(*_arguments):
             current.end()
 
 
-def stop():
-    """Ends the session without a trace."""
+def stop(keeps=False):
+    """Ends the session: without a trace, or with the keys that were set in it; whether some of those move anything."""
     global session
     if session is None:
-        return
+        return False
     ending, session = session, None
     ending.run.cancel()
-    ending.discard()
+    is_moved = ending.leave(keeps)
     if bpy.app.timers.is_registered(tick):
         bpy.app.timers.unregister(tick)
+    return is_moved
 
 
 class SINEW_OT_live(bpy.types.Operator):
@@ -300,7 +329,7 @@ class SINEW_OT_live(bpy.types.Operator):
 
 
 class SINEW_OT_live_bake(bpy.types.Operator):
-    """Keep what live shows, with keys as the settings say"""
+    """Keep what live shows, with keys as the settings say, and the keys that were set meanwhile"""
 
     bl_idname = "sinew.live_bake"
     bl_label = "Bake"
@@ -311,11 +340,15 @@ class SINEW_OT_live_bake(bpy.types.Operator):
         return session is not None and not state.dragging
 
     def execute(self, context):
-        done = session.run
-        stop()
+        done, objects = session.run, shown()
+        is_moved = stop(keeps=True)
         try:
+            is_played = isinstance(done.job, record.Recording)
+            if not done.is_there() or is_moved and not is_played:
+                # Names or keys are others than those that were read.
+                done = run.again(context, objects, done)
             # What was played by hand is kept as it is.
-            if not isinstance(done.job, record.Recording):
+            elif not is_played:
                 done.set_up()
                 done.simulate()
             elif context.scene.sinew.keys == "fitted":
@@ -331,7 +364,7 @@ class SINEW_OT_live_bake(bpy.types.Operator):
 
 
 class SINEW_OT_live_discard(bpy.types.Operator):
-    """Go back to how it was before Live"""
+    """Go back to how it was before Live; keys that were set meanwhile go, too"""
 
     bl_idname = "sinew.live_discard"
     bl_label = "Discard"
@@ -351,21 +384,34 @@ class SINEW_OT_live_discard(bpy.types.Operator):
 @persistent
 def _after_undo(*_arguments):
     global session
-    if session is None:
-        return
-    if session.is_shown():
+    if session is not None and shown():
         # A setting went back.
         mark(None)
         return
-    # It is all as before already.
-    session.run.cancel()
-    session = None
+    if session is not None:
+        # It is all as before already.
+        session.run.cancel()
+        session = None
+    _tidy()
+    if state.result is not None and any(name not in bpy.data.actions for name in state.result.actions):
+        state.result = None
+
+
+@persistent
+def _tidy(*_arguments):
+    """Where undo, or a file that was saved by itself, brings back what a session showed that is over: the animator's keys."""
+    for obj in shown():
+        _leave(obj, False)
+    _purge()
+    for found in bpy.data.actions:
+        if origin.is_result(found):
+            origin.keep(found.sinew_origin.source)
 
 
 @persistent
 def _before_saving(*_arguments):
     # A file has what the animator made, not what is only shown.
-    stop()
+    stop(keeps=True)
 
 
 @persistent
@@ -383,7 +429,9 @@ CLASSES = (SINEW_OT_live, SINEW_OT_live_bake, SINEW_OT_live_discard)
 HANDLERS = (
     (bpy.app.handlers.save_pre, _before_saving),
     (bpy.app.handlers.load_pre, _before_loading),
+    (bpy.app.handlers.load_post, _tidy),
     (bpy.app.handlers.undo_post, _after_undo),
+    (bpy.app.handlers.redo_post, _after_undo),
     (bpy.app.handlers.depsgraph_update_post, _before_drawing),
 )
 

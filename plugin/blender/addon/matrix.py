@@ -11,21 +11,33 @@ BONE = np.array([[1, 0, 0, 0], [0, 0, 1, 0], [0, -1, 0, 0], [0, 0, 0, 1]], dtype
 BONE_TURN = np.array([-np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5)])
 
 
-def decompose(matrices):
-    """Translations, unit quaternions without jumps of sign, scales, and how sheared the worst matrix is."""
-    t, q, s, shear = decompose_each(matrices)
+def signs(scale):
+    """-1 for every number below 0, else 1."""
+    return tuple(-1.0 if part < 0.0 else 1.0 for part in scale)
+
+
+def decompose(matrices, mirrored=None):
+    """Translations, unit quaternions without jumps of sign, scales, and how sheared the worst matrix is; `mirrored` are the signs
+    that their scales have."""
+    t, q, s, shear = decompose_each(matrices, None if mirrored is None else np.tile(mirrored, (len(matrices), 1)))
     return t, continuous(q), s, float(shear.max(initial=0.0))
 
 
-def decompose_each(matrices):
-    """The same of matrices that have nothing to do with each other, with the shear of each."""
+def decompose_each(matrices, signs=None):
+    """The same of matrices that have nothing to do with each other, with the shear of each; `signs` are those of each scale.
+
+    A matrix does not tell a mirror along one axis from one along another and a turn: where no sign fits, all axes are mirrored.
+    """
     linear = matrices[:, :3, :3]
     scale = np.sqrt(np.einsum("nij,nij->nj", linear, linear))
     rotation = linear / np.where(scale > 1e-12, scale, 1.0)[:, None, :]
     mirrored = np.einsum("ni,ni->n", rotation[:, :, 0], _cross(rotation[:, :, 1], rotation[:, :, 2])) < 0.0
-    if mirrored.any():
-        rotation = np.where(mirrored[:, None, None], -rotation, rotation)
-        scale = np.where(mirrored[:, None], -scale, scale)
+    if mirrored.any() or signs is not None and (signs < 0.0).any():
+        wanted = np.where(mirrored[:, None], -1.0, np.ones(3))
+        if signs is not None:
+            fits = (np.prod(signs, axis=1) < 0.0) == mirrored
+            wanted = np.where(fits[:, None], signs, wanted)
+        rotation, scale = rotation * wanted[:, None, :], scale * wanted
     dots = np.abs(np.einsum("nij,nik->njk", rotation, rotation) - np.eye(3)).reshape(-1, 9).max(axis=1)
     shear = np.where((scale != 0.0).all(axis=1), dots, 1.0)
     skew = shear > 1e-6

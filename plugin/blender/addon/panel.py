@@ -119,7 +119,9 @@ class SINEW_PT_simulate(_Panel, bpy.types.Panel):
             row.scale_y = 1.5
             row.operator("sinew.simulate", icon="PLAY")
             row.operator("sinew.live", icon="RADIOBUT_ON")
-            layout.operator("sinew.check", icon="VIEWZOOM")
+            column = layout.column(align=True)
+            column.operator("sinew.restore", icon="LOOP_BACK")
+            column.operator("sinew.check", icon="VIEWZOOM")
         else:
             row = layout.row(align=True)
             row.scale_y = 1.5
@@ -132,6 +134,9 @@ class SINEW_PT_simulate(_Panel, bpy.types.Panel):
         column.use_property_split = True
         column.use_property_decorate = False
         column.prop(settings, "preset")
+        row = column.row()
+        row.active = settings.preset != "automatic"
+        row.prop(settings, "looseness", slider=True)
         column.prop(settings, "begin")
         column.prop(settings, "keys")
         if settings.keys == "fitted":
@@ -206,7 +211,7 @@ class SINEW_PT_body(_Panel, bpy.types.Panel):
             row.use_property_decorate = name in physics.FACTORS
             # What was never touched is automatic, and looks it.
             row.active = own.is_property_set(name)
-            row.prop(own, name)
+            row.prop(own, name, slider=name in ("looseness", "blend"))
         column = layout.column(align=True)
         column.operator("sinew.copy", icon="COPYDOWN")
         column.operator("sinew.reset", icon="LOOP_BACK")
@@ -215,7 +220,7 @@ class SINEW_PT_body(_Panel, bpy.types.Panel):
     def _shown(own):
         yield "behaviour"
         if own.behaviour in ("automatic", "guided"):
-            yield from ("preset", "strength", "damping", "blend", "timing", "distance", "simulate")
+            yield from ("preset", "looseness", "strength", "damping", "blend", "timing", "distance", "simulate")
         if own.behaviour != "static":
             yield from ("touched", "density", "mass")
         yield "shape"
@@ -310,6 +315,13 @@ def wrapped(text, width):
         else:
             line = f"{line} {word}".strip()
     return [*lines, line]
+
+
+def menu(self, _context):
+    """In Object or Pose > Animation, where the search finds it, too."""
+    self.layout.separator()
+    for name, label in (("simulate", "Simulate"), ("live", "Live"), ("restore", "Restore Keys")):
+        self.layout.operator(f"sinew.{name}", text=f"Sinew: {label}")
 
 
 CLASSES = (

@@ -5,7 +5,7 @@ import json
 import bpy
 import numpy as np
 
-from . import action, chains, joints, keyed, own_joints, pressed
+from . import chains, joints, keyed, origin, own_joints, pressed
 from .sinew import Setup
 
 #: Blender's rigid-body shapes and ours. A compound's children touch by themselves.
@@ -175,8 +175,7 @@ def _from_rigid_body(body, rigid, own):
 
 def _released(capture, owner):
     """The frame, counted from the first, at which a rigid body keyed as Animated is let go; None where it is not."""
-    found = action.curves(owner)
-    curve = found.find("rigid_body.kinematic") if found is not None else None
+    curve = origin.find(owner, "rigid_body.kinematic")
     if curve is None:
         return None
     held = np.array([curve.evaluate(frame) >= 0.5 for frame in capture.frames])
@@ -227,7 +226,9 @@ def _from_properties(body, own, is_bone):
         guide["base_distance"] = own.distance
     if own.touched and body["behaviour"] in ("guided", "free"):
         body["release"] = {"touched": True}
-    if own.preset != "automatic":
+    if own.preset == "custom":
+        body["actuator"] = {"looseness": own.looseness}
+    elif own.preset != "automatic":
         body["actuator"] = {"preset": own.preset}
     for name in ("contact", "guide"):
         if not body[name]:
@@ -261,7 +262,8 @@ def _keys(capture, node, name):
 def job_options(settings):
     """What the scene's settings ask of a job."""
     return {
-        "preset": None if settings.preset == "automatic" else settings.preset,
+        "preset": None if settings.preset in ("automatic", "custom") else settings.preset,
+        "looseness": settings.looseness if settings.preset == "custom" else None,
         "every_frame": settings.keys == "every_frame",
         "single": True,
         "loop": settings.loop,

@@ -24,7 +24,11 @@ PRESETS = [
     ("loose", "Loose", "Relaxed: swings freely and comes back late", 6),
     ("limp", "Limp", "Barely holds itself up, and swings past its keys", 3),
     ("ragdoll", "Ragdoll", "No strength at all: falls as its joints let it", 4),
+    ("custom", "Custom", "Wherever the looseness is, between the named ones", 7),
 ]
+#: Where presets are on the slider of looseness, and how near to one of them it has its name: what the slider shows is the same.
+POINTS = {"subtle": 0.1, "reactive": 0.3, "weighty": 0.45, "loose": 0.6, "limp": 0.8, "ragdoll": 1.0}
+NEAR = 0.005
 TIMINGS = [
     ("timed", "Timed", "The keys' own times: the animator rules the timing"),
     ("path", "Path", "Only the way counts, not when: physics finds the timing"),
@@ -53,6 +57,23 @@ def changed(_self, context):
     live.mark(context)
 
 
+def _preset_chosen(self, context):
+    """The slider goes where the preset is."""
+    if self.preset == "automatic":
+        self.property_unset("looseness")
+    elif self.preset in POINTS and abs(self.looseness - POINTS[self.preset]) > NEAR:
+        self.looseness = POINTS[self.preset]
+    changed(self, context)
+
+
+def _loosened(self, context):
+    """The preset is the one that the slider is at."""
+    name = next((name for name, at in POINTS.items() if abs(self.looseness - at) <= NEAR), "custom")
+    if self.preset != name:
+        self.preset = name
+    changed(self, context)
+
+
 def _looked(_self, context):
     from . import overlay
 
@@ -67,6 +88,14 @@ def number(name, description, default, low, high, soft=None, **more):
     )  # fmt: skip
 
 
+def looseness():
+    """The slider on which presets are named points."""
+    return FloatProperty(
+        name="Looseness", default=0.3, min=0.0, max=1.0, precision=2, subtype="FACTOR", update=_loosened,
+        options=set(), description="From the keys exactly (0) to a ragdoll without any strength (1)",
+    )  # fmt: skip
+
+
 class SinewBody(bpy.types.PropertyGroup):
     """Physics of one object or one bone."""
 
@@ -75,9 +104,10 @@ class SinewBody(bpy.types.PropertyGroup):
         description="Who rules its motion: the keys, or physics",
     )  # fmt: skip
     preset: EnumProperty(
-        name="Preset", items=PRESETS, default="automatic", update=changed,
-        description="How it follows its keys; the sliders below multiply it",
+        name="Preset", items=PRESETS, default="automatic", update=_preset_chosen,
+        description="How it follows its keys, as a named point of looseness; the sliders below multiply it",
     )  # fmt: skip
+    looseness: looseness()
     strength: number(
         "Strength", "Factor on how hard it pulls towards its keys. Less comes late and cuts corners; "
         "0 lets go. Can be keyed", 1.0, 0.0, 1000.0, 4.0,
@@ -156,9 +186,10 @@ class SinewScene(bpy.types.PropertyGroup):
     """How the scene is simulated, and what is written."""
 
     preset: EnumProperty(
-        name="Preset", items=PRESETS, default="automatic", update=changed,
-        description="For everything that is simulated, whatever its own preset",
+        name="Preset", items=PRESETS, default="automatic", update=_preset_chosen,
+        description="A named point of looseness, for everything that is simulated, whatever its own preset",
     )  # fmt: skip
+    looseness: looseness()
     keys: EnumProperty(
         name="Keys", default="fitted",
         items=[

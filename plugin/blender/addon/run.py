@@ -8,7 +8,7 @@ import time
 import bpy
 
 from . import capture as capturing
-from . import chains, physics, source, write
+from . import back, chains, physics, write
 from .sinew import Cancelled, Job, Setup, SinewError, Watch
 
 
@@ -57,6 +57,8 @@ class Run:
         return (1.0 + 2.0 * self.simulated / count) / 3.0 if self.stage == "simulate" else 1.0
 
     read = 0
+    #: What reads or writes it in pieces, for whoever cancels it.
+    pieces = None
 
     def reading(self):
         """Reads frame by frame, then makes scene and set-up; yields after each frame, and often after that: whoever
@@ -98,7 +100,7 @@ class Run:
 
     def _sources(self):
         """The animator's keys in the place of earlier results, if they are what counts."""
-        return source.originals(bpy.data.scenes[self.scene_name]) if self.from_keys else contextlib.nullcontext()
+        return back.originals(bpy.data.scenes[self.scene_name]) if self.from_keys else contextlib.nullcontext()
 
     def set_up(self):
         """Makes the set-up anew, from what the properties are now."""
@@ -109,6 +111,19 @@ class Run:
             nodes = [self.capture.by_source[key] for key in self.only]
             self.options["only"] = [self.capture.reference(node) for node in nodes]
         self.stage = "simulate"
+
+    def made(self):
+        """The set-up with the preset or the looseness of the scene in it."""
+        said, looseness = self.setup, self.options["looseness"]
+        if looseness is not None:
+            # As a job does it: for every body, whatever its own is.
+            muscles = [{k: v for k, v in b.get("actuator", {}).items() if k != "looseness"} for b in said["bodies"]]
+            bodies = [{**body, "actuator": muscle} for body, muscle in zip(said["bodies"], muscles)]
+            said = {**said, "looseness": looseness, "bodies": bodies}
+        setup = Setup.from_json(said)
+        if self.options["preset"]:
+            setup.use_preset(self.options["preset"])
+        return setup
 
     def simulate(self, **options):
         """Simulates here and now. Raises what went wrong."""
@@ -182,6 +197,10 @@ class Run:
     def cancel(self):
         """Stops at the next frame and waits for that; nothing was written."""
         self._watch.cancel()
+        if self.pieces is not None:
+            # What was put elsewhere for reading goes back now, and not into a file that is opened next.
+            self.pieces.close()
+            self.pieces = None
         if self._look is not None:
             self._look_watch.cancel()
             self._look.join()
@@ -210,6 +229,13 @@ class Run:
 
     looked = 0
 
+    def is_there(self):
+        """Whether everything that was read still has its name."""
+        objects, bones = bpy.data.objects, self.capture.bones
+        if self.scene_name not in bpy.data.scenes or any(node.owner not in objects for node in self.capture.nodes):
+            return False
+        return all(name in objects[owner].pose.bones for owner, names in bones.items() for name in names)
+
     def write(self):
         """All of it at once."""
         for _ in self.writing():
@@ -224,6 +250,16 @@ def frame_range(scene):
     return scene.frame_start, scene.frame_end
 
 
+def again(context, objects, before):
+    """The same objects over the same frames as a run before, read and simulated anew, whatever is selected now."""
+    with context.temp_override(selected_objects=objects):
+        run = Run(bpy.context, (before.capture.first, before.capture.last))
+        for _ in run.reading():
+            pass
+    run.simulate()
+    return run
+
+
 def whole(context, frames=None):
     """Everything at once: what a script without a window does."""
     run = Run(context, frames)
@@ -233,4 +269,4 @@ def whole(context, frames=None):
     return run, run.write()
 
 
-__all__ = ["Run", "SinewError", "frame_range", "whole"]
+__all__ = ["Run", "SinewError", "again", "frame_range", "whole"]

@@ -63,7 +63,7 @@ class SINEW_OT_simulate(bpy.types.Operator):
         state.complain([], "this run")
         self._has_told = False
         #: What is done in pieces at the moment: reading, then writing; None while a thread simulates.
-        self._pieces = self._run.reading()
+        self._pieces = self._run.pieces = self._run.reading()
         self._left_at = self._words_at = 0.0
         self._words_every, self._was_drawn = WORDS, False
         manager = context.window_manager
@@ -121,7 +121,8 @@ class SINEW_OT_simulate(bpy.types.Operator):
         if self._pieces is None and current.is_done:
             if current.error is not None:
                 raise current.error if isinstance(current.error, run.SinewError) else ValueError(str(current.error))
-            self._pieces, current.stage = current.writing(), "write"
+            self._pieces = current.pieces = current.writing()
+            current.stage = "write"
         if self._pieces is not None and self._work(outside):
             self._pieces = None
             if current.stage == "look":
@@ -182,9 +183,7 @@ class SINEW_OT_simulate(bpy.types.Operator):
                         region.tag_redraw()
 
     def _end(self, context):
-        if self._pieces is not None:
-            self._pieces.close()
-            self._pieces = None
+        self._pieces = None
         self._run.cancel()
         context.window_manager.progress_end()
         context.window_manager.event_timer_remove(self._timer)
@@ -265,7 +264,8 @@ class SINEW_OT_select(bpy.types.Operator):
 
 def words(report):
     """What a finished run says of itself: what was done, and what is wrong."""
-    text = f"Simulated {report['frames']} frames: {len(report['bodies'])} bodies, {report['keys']} keys"
+    bodies = len(report["bodies"])
+    text = f"Simulated {report['frames']} frames: {bodies} {'body' if bodies == 1 else 'bodies'}, {report['keys']} keys"
     warned = trouble.summary(state.warnings)
     return f"{text}; {warned} (see Result)" if warned else text
 

@@ -1,14 +1,17 @@
 """Puts what a job baked into new actions: only the channels that were simulated, nothing else is touched."""
 
 import math
+import re
 
 import bpy
 import numpy as np
 from mathutils import Matrix
 
-from . import action, controls, hermite, matrix, pressed, rotation, source
+from . import action, back, controls, fcurve, hermite, matrix, origin, pressed, rotation
 
 SUFFIX = " (Sinew)"
+#: The same at the end of a name, with the number that Blender may have given it.
+NUMBERED = re.compile(r" \(Sinew\)(\.\d+)?$")
 #: So many rotations are turned into angles at once: a few milliseconds' worth.
 TURNS = 10_000
 
@@ -22,8 +25,8 @@ class Writer:
         self.warnings = []
         self.actions = []
         self.muted = []
-        #: New actions by the object that has them, with the old ones and what was muted for them.
-        self._fresh = {}
+        #: Names of new actions by the object that has them, and of the curves that were written in each.
+        self._fresh, self._written = {}, {}
         #: Controls that were solved for, and the bones that follow them.
         self._solved = []
         self.copies = {}
@@ -68,10 +71,10 @@ class Writer:
                 self._open = None
                 yield
         self._press(self.job)
-        for fresh, old, muted, rested in self._fresh.values():
-            found = bpy.data.actions.get(fresh)
-            if found is not None:
-                source.remember(found, bpy.data.actions.get(old) if old else None, muted, rested)
+        for owner, fresh in self._fresh.items():
+            obj, found = bpy.data.objects.get(owner), bpy.data.actions.get(fresh)
+            if obj is not None and found is not None and origin.own_action(obj) == found:
+                origin.seal(obj, found, self._written.get(owner, ()))
         if self.locked:
             self.warnings.append(f"locked, so left as they were: {', '.join(self.locked)}")
 
@@ -113,9 +116,11 @@ class Writer:
     def _write_object(self, obj, bones):
         capture = self.capture
         on_bones = [b for b in bones if b is not None]
+        self._make_way(obj)
         target = self._target(obj, on_bones)
         if None in bones or on_bones:
             self._new_action(target if on_bones else obj)
+            origin.own_action(target).sinew_origin.is_copy = target is not obj
         if None in bones:
             if on_bones and target is not obj:
                 self._new_action(obj)
@@ -144,49 +149,67 @@ class Writer:
 
     def _write_controls(self, obj, _target, simulated):
         """Keys for the controls that constraints follow, and for bones that follow nothing; constraints stay alive."""
-        found, own, unsolved = controls.plan(obj, simulated)
+        others = {o.name for o in controls.outside(obj)} & self._leadable(obj)
+        found, own, unsolved = controls.plan(obj, simulated, others)
         solved = controls.Solved(self.capture, obj, self._world, found)
         frames = self.capture.frames.astype(float)
         for name in [*found, *own]:
-            bone = obj.pose.bones[name]
-            path = f'pose.bones["{bpy.utils.escape_identifier(name)}"].'
-            node = self.capture.by_source[(obj.name, name)]
-            t, q, _, _ = matrix.decompose(solved.basis(name))
-            parts = found.get(name, {"both": name})
+            parts, outside = found.get(name, {"both": name}), isinstance(name, controls.Outside)
+            holder = bpy.data.objects[name] if outside else obj.pose.bones[name]
+            path = "" if outside else f'pose.bones["{bpy.utils.escape_identifier(name)}"].'
+            node = self.capture.by_source[(str(name), None) if outside else (obj.name, name)]
+            basis = self._lead(holder, obj, node, solved.world(name)) if outside else solved.basis(name)
+            owner = holder if outside else obj
+            t, q, _, _ = matrix.decompose(basis, matrix.signs(holder.scale))
             if controls.PLACES.intersection(parts):
-                self._write_location(obj, bone, path, name, (frames, t, None, None), True)
+                self._write_location(owner, holder, path, name, (frames, t, None, None), True)
             if {"both", "turn"}.intersection(parts):
-                self._write_rotation(obj, node, bone, path, name, (frames, q, None, None))
+                self._write_rotation(owner, node, holder, path, name, (frames, q, None, None))
         self._solved.append((solved, simulated))
         if unsolved:
             self.warnings.append(f"constraints that no control is solved for, left alive: {', '.join(unsolved)}")
         yield
 
+    def _leadable(self, obj):
+        """Names of objects that were read and are nobody's: neither simulated nor led by another rig."""
+        read = {owner for (owner, bone), node in self.capture.by_source.items() if bone is None and not node.simulated}
+        return read - set(self._fresh) - {obj.name}
+
+    def _lead(self, control, rig, node, worlds):
+        """Gives an object that leads a rig an action of its own; gives its channels for these places in the world."""
+        self._make_way(control)
+        self._new_action(control)
+        origin.own_action(control).sinew_origin.rig = rig
+        above = np.eye(4) if node.parent is None else self._world(node.parent)
+        return np.linalg.solve(above if node.offset is None else above @ node.offset, worlds)
+
     def _target(self, obj, on_bones):
         """Where the motion of an object's bones goes."""
         return self._copy(obj) if on_bones and self.settings.skeleton == "copy" else obj
 
+    def _make_way(self, obj):
+        """What an earlier run made of an object goes, so that a result is the same whatever was there before."""
+        words = back.restore(obj)
+        if words:
+            self.warnings.append(words)
+
     def _new_action(self, obj):
+        had_data, handle = obj.animation_data is not None, action.slot_handle(obj)
         data = action.ensure(obj)
         if data.use_tweak_mode:
             data.use_tweak_mode = False
-        base = data.action.name if data.action is not None else obj.name
-        name = base if base.endswith(SUFFIX) else base + SUFFIX
-        old = data.action
-        if self.settings.result == "layer" and old is not None and not source.is_result(old):
-            handle = action.slot_handle(obj)
+        old, track = data.action, ""
+        name = NUMBERED.sub("", obj.name if old is None else old.name) + SUFFIX
+        if self.settings.result == "layer" and old is not None and not origin.is_result(old):
             data.action = None
-            action.push_down(obj, old, handle, "Keys")
-            fresh = bpy.data.actions.new(name)
+            track = action.push_down(obj, old, handle, "Keys").name
+            fresh = bpy.data.actions.new(action.free_name(name))
             action.assign(obj, fresh)
         else:
             fresh = action.new_like(obj, name)
-            if old is not None and not source.is_result(old):
-                # Nothing is lost when nobody uses it any more.
-                old.use_fake_user = True
         bones = [b for b in self._bones_of.get(obj.name, ()) if b is not None and b in obj.pose.bones]
-        rested = source.channels_of(obj, bones)
-        self._fresh[obj.name] = (fresh.name, old.name if old is not None else None, [], rested)
+        origin.remember(fresh, old, had_data, handle, origin.channels_of(obj, bones), track)
+        self._fresh[obj.name] = fresh.name
         self._open = None
         self.actions.append(fresh.name)
 
@@ -212,8 +235,7 @@ class Writer:
             if not constraint.mute:
                 constraint.mute = True
                 self.muted.append(f"{bone or obj.name}: {constraint.name}")
-                if obj.name in self._fresh:
-                    self._fresh[obj.name][2].append((bone, constraint.name))
+                origin.mute(origin.own_action(obj), bone, constraint.name)
 
     def _let_keys_rule(self, obj):
         """Blender's own simulation would go on to move an active rigid body, whatever its keys are."""
@@ -224,6 +246,7 @@ class Writer:
         # Keyed to be let go: in the new action it is not.
         was_keyed = found is not None and action.remove_curve(found, "rigid_body.kinematic", 0)
         if was_keyed or not rigid.kinematic:
+            origin.note(origin.own_action(obj), kinematic=rigid.kinematic)
             rigid.kinematic = True
             obj.sinew.was_active = True
 
@@ -254,7 +277,8 @@ class Writer:
         self._set(channels, path, index, frames, values, arriving, leaving, group)
 
     def _set(self, channels, path, index, frames, values, arriving, leaving, group):
-        action.write(channels, path, index, frames, values, arriving, leaving, group)
+        made = action.write(channels, path, index, frames, values, arriving, leaving, group)
+        self._written.setdefault(channels.owner, []).append(fcurve.name(made))
 
     def _channels_of(self, owner):
         if self._open is None or self._open.owner != owner.name:
@@ -336,7 +360,7 @@ class Writer:
             if parents is not None:
                 more = {"parent_matrix": Matrix(parents[i]), "parent_matrix_local": bone.parent.bone.matrix_local}
             found[i] = bone.bone.convert_local_to_pose(Matrix(pose), rest, invert=True, **more)
-        t, q, _, _ = matrix.decompose(found)
+        t, q, _, _ = matrix.decompose(found, matrix.signs(bone.scale))
         return self.capture.frames.astype(float), t if name == "translation" else q, None, None
 
     def _world(self, node):

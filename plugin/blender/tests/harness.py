@@ -87,6 +87,16 @@ def shown(result, frames=None):
     return far, turned
 
 
+def played(obj, bone=None):
+    """Where an object, or a bone of it, is shown at all frames."""
+    scene, found = bpy.context.scene, []
+    for frame in range(scene.frame_start, scene.frame_end + 1):
+        scene.frame_set(frame)
+        shown = obj.evaluated_get(bpy.context.evaluated_depsgraph_get())
+        found.append(np.array(shown.matrix_world if bone is None else shown.matrix_world @ shown.pose.bones[bone].matrix))
+    return np.array(found)
+
+
 def with_places(run):
     """The result of a run with what `shown` needs."""
     result = addon("state").result

@@ -51,6 +51,17 @@ def select(*objects):
     bpy.context.view_layer.update()
 
 
+def cube(scale=(1.0, 1.0, 1.0)):
+    """A keyed cube."""
+    empty_file(40)
+    obj = box("Cube", place=(0, 0, 1))
+    obj.scale = scale
+    key(obj, "location", {1: (0, 0, 1), 20: (2, 0.5, 1.5), 40: (3, 0, 1)})
+    key(obj, "rotation_euler", {1: (0, 0, 0), 40: (0.3, 0.2, 0.8)})
+    select(obj)
+    return obj
+
+
 def props(plain=False):
     """Objects with Euler and quaternion keys, a parent with non-uniform scale, and one more channel that must stay.
 
@@ -350,3 +361,31 @@ def control_rig(frames=49):
         mesh.vertex_groups.remove(mesh.vertex_groups[f"ctrl_{name}"])
     select(rig)
     return rig
+
+
+#: Those of `animated` that have keys.
+ANIMATED = ("Cube", "Mirror", "Arm")
+
+
+def animated():
+    """For random sessions: a cube with a stashed action, a mirrored one with modifiers on its curves, and an arm with inverse
+    kinematics; `who` tells them apart, whatever they are called."""
+    rig = arm_with_ik(20)
+    curves = {}
+    for name, scale, y in (("Cube", (1, 1, 1), 3), ("Mirror", (-1, 1, 1), 6)):
+        obj = box(name, (0.5, 0.5, 0.5), (0, y, 1))
+        obj.scale = scale
+        key(obj, "location", {1: (0, y, 1), 10: (1, y, 1.5), 20: (2, y, 1)})
+        found = obj.animation_data.action
+        curves[name] = found.fcurves if hasattr(found, "fcurves") else found.layers[0].strips[0].channelbags[0].fcurves
+    stash = bpy.data.objects["Cube"].animation_data
+    track = stash.nla_tracks.new()
+    track.strips.new("Stash", 1, stash.action)
+    track.mute = True
+    curves["Mirror"].find("location", index=0).modifiers.new("CYCLES")
+    curves["Mirror"].find("location", index=2).modifiers.new("NOISE").strength = 0.05
+    for point in curves["Cube"].find("location", index=1).keyframe_points:
+        point.interpolation = "BACK"
+    for name in ANIMATED:
+        bpy.data.objects[name]["who"] = name
+    select(rig, bpy.data.objects["Cube"], bpy.data.objects["Mirror"])

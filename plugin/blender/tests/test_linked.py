@@ -113,6 +113,26 @@ class Overridden(unittest.TestCase):
         self.assertEqual(own("Figure").pose.bones["tail1"].sinew.strength, 0.5)
         self.assertFalse(own("Figure").sinew.is_property_set("friction"))
 
+    def test_restored_it_has_the_linked_keys_or_those_with_what_was_keyed_since(self):
+        for is_keyed in (False, True):
+            self.link()
+            keyed = shown(30)
+            simulate()
+            if is_keyed:
+                own("Figure").sinew.bounce = 0.5
+                own("Figure").keyframe_insert("sinew.bounce", frame=3)
+            self.save_and_open()
+            scenes.select(own("Figure"))
+            bpy.ops.sinew.restore()
+            np.testing.assert_allclose(shown(30), keyed, atol=1e-6)
+            found = own("Figure").animation_data.action
+            if is_keyed:
+                self.assertIsNone(found.library)
+                self.assertIsNotNone(addon("action").curves(own("Figure")).find("sinew.bounce"))
+            else:
+                self.assertEqual(found, original("Figure").animation_data.action)
+            self.assertEqual(digest(), self.digest)
+
     def test_live_and_undo(self):
         self.link()
         before = snapshot()
@@ -132,3 +152,30 @@ class Overridden(unittest.TestCase):
         after = snapshot()
         self.assertEqual(after["Figure"], before["Figure"])
         self.assertEqual(after["actions"], before["actions"])
+
+
+class Plain(unittest.TestCase):
+    """Linked and not overridden: what cannot be written is said."""
+
+    def test_linked_and_not_overridden(self):
+        scenes.cube()
+        path = os.path.join(FOLDER, "linked.blend")
+        bpy.ops.wm.save_as_mainfile(filepath=path)
+        scenes.empty_file(40)
+        with bpy.data.libraries.load(path, link=True) as (_, into):
+            into.objects = ["Cube"]
+        bpy.context.scene.collection.objects.link(into.objects[0])
+        scenes.select(into.objects[0])
+        before = snapshot()
+        with self.assertRaises(RuntimeError) as caught:
+            bpy.ops.sinew.simulate()
+        self.assertIn("linked from linked.blend", str(caught.exception))
+        self.assertIn("library override", str(caught.exception))
+        self.assertEqual(snapshot(), before)
+        # Beside something that can be, it is in the way, and a warning says so.
+        own = scenes.box("Own", place=(0, 5, 1))
+        scenes.key(own, "location", {1: (0, 5, 1), 40: (3, 5, 1)})
+        scenes.select(own, into.objects[0])
+        simulate()
+        self.assertTrue(any("linked from" in w.text for w in addon("state").warnings))
+        self.assertEqual(sorted(a.name for a in bpy.data.actions), ["CubeAction", "OwnAction", "OwnAction (Sinew)"])

@@ -141,10 +141,10 @@ class Window:
                 return
         raise AssertionError("no tab shows the panel")
 
-    def press(self, happened, across=0.25):
-        """A button in the first row of the panel, so far across it; until an expression says that it was pressed."""
+    def press(self, happened, across=0.25, rows=range(30, 80, 8)):
+        """A button of the panel, in its first row unless told, so far across it; until an expression says that it was pressed."""
         x, y, width, height = self.ask("sidebar()")
-        for down in range(30, 80, 8):
+        for down in rows:
             self.click(x + across * (width - 25), HEIGHT - (y + height) + down)
             time.sleep(0.25)
             if self.ask(happened):
@@ -164,8 +164,6 @@ def check(is_so, words):
 def short_run(window, pictures):
     """The button, the result, the overlay, undo and redo."""
     window.open_tab()
-    if pictures:
-        window.picture(pictures / "blender-panel.png", "230x640+828+80")
     check(window.ask("actions()") == ["BatAction"], "the scene has its own action only")
     window.press_simulate()
     window.wait("state.running is None and state.result is not None")
@@ -398,6 +396,7 @@ def limits_run(window, pictures):
 
 
 def main():
+    import window_kept
     import window_settings
 
     archive, folder = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
@@ -412,6 +411,7 @@ def main():
         ("warned", "crowded(60, 8000)", window_settings.warned_run),
         ("joined", "lamp()", window_settings.joined_run),
         ("chains", "figure(40)", window_settings.chains_run),
+        ("kept", "animated()", window_kept.kept_run, window_kept.sessions_run),
     ]
     for name, scene, *drives in runs:
         if wanted and name not in wanted:

@@ -78,6 +78,11 @@ def actions():
     return sorted(a.name for a in bpy.data.actions)
 
 
+def shown_actions():
+    """The actions that objects have."""
+    return sorted(o.animation_data.action.name for o in bpy.data.objects if o.animation_data and o.animation_data.action)
+
+
 def sidebar():
     """Place and size of the sidebar; opens it."""
     for window in bpy.context.window_manager.windows:
@@ -228,6 +233,26 @@ def drawn_after():
 def is_new_when_drawn():
     """Whether the first drawing has what came of the change."""
     return DRAWN[0][1]
+
+
+def begin_session(seed):
+    """A random session in the scene that is open."""
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+    from sessions import Session
+
+    SESSION.append(Session(seed, lambda name: sys.modules[f"sinew_blender.{name}"], str(FOLDER)))
+
+
+def step_session(count):
+    """Goes on with it, as far as to where a file is opened: what comes after that is for the next question."""
+    for _ in range(count):
+        SESSION[-1].step()
+        if SESSION[-1].done[-1] == "do_reload":
+            break
+    return len(SESSION[-1].done)
+
+
+SESSION = []
 
 
 def answer():

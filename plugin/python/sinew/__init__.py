@@ -42,6 +42,7 @@ from .curve import Curve
 from .error import BadInput, BadSetup, Cancelled, FileError, HandleError, SinewError
 from .job import Deformation, Job
 from .library import abi_version, version
+from .limits import set_limits
 from .scene import Scene
 from .session import Drag, Session
 from .setup import Setup
@@ -71,6 +72,7 @@ __all__ = [
     "bake",
     "batch",
     "error",
+    "set_limits",
     "version",
 ]
 

@@ -12,7 +12,7 @@ NUL_TERMINATED = c_size_t(-1).value
 NONE = 0xFFFFFFFF
 
 
-ABI_VERSION = 65542
+ABI_VERSION = 65543
 STAGE_OPEN = 0
 STAGE_COMPILE = 1
 STAGE_SIMULATE = 2
@@ -362,6 +362,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "sinew_job_times": (c_int32, [c_void_p, POINTER(c_double), c_size_t]),
     "sinew_job_poses": (c_int32, [c_void_p, POINTER(c_double), c_size_t]),
     "sinew_job_saturated": (c_int32, [c_void_p, POINTER(c_uint32), c_size_t]),
+    "sinew_set_limits": (c_int32, [c_double, c_size_t]),
     "sinew_bake_request_init": (c_int32, [POINTER(bake_request), c_size_t]),
     "sinew_bake_file": (c_int32, [POINTER(bake_request), POINTER(callbacks), POINTER(c_void_p)]),
     "sinew_report_status": (c_int32, [c_void_p, POINTER(c_int32)]),

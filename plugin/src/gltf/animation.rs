@@ -28,8 +28,12 @@ pub(super) fn read(
             let (node, property) = match target(&channel, scene.nodes.len())? {
                 Ok(target) => target,
                 Err(why) => {
-                    warnings
-                        .push(format!("{}: {why}; it is carried along unchanged, not read", channel.place()));
+                    let amiss = check_carried(&samplers[sampler], data)?;
+                    warnings.push(format!(
+                        "{}: {why}; it is carried along unchanged, not read{}",
+                        channel.place(),
+                        if amiss { ", though not all of its keys are finite numbers" } else { "" }
+                    ));
                     continue;
                 }
             };
@@ -49,6 +53,17 @@ pub(super) fn read(
         Ok(clip)
     };
     root.list("animations", "animation")?.iter().map(read_one).collect()
+}
+
+/// Refuses a channel that is only carried along and whose accessors are not there; whether its keys are not all finite numbers.
+fn check_carried(sampler: &Entry<'_>, data: &Data<'_>) -> Result<bool, Error> {
+    let mut amiss = false;
+    for key in ["input", "output"] {
+        let accessor = data.describe(sampler.need_index(key, "accessor", data.count())?)?;
+        // What cannot be read as numbers may be some other thing that its extension knows.
+        amiss |= data.numbers(&accessor).is_ok_and(|all| all.iter().any(|v| !v.is_finite()));
+    }
+    Ok(amiss)
 }
 
 /// How messages call a node: its name, or its number without one.

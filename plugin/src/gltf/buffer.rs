@@ -35,6 +35,8 @@ pub(super) enum Home {
     Absent,
     /// Made by us for added clips; it gets a home when the document is saved.
     New,
+    /// The same, read from a file that an earlier bake named by what it holds: it gets a file again.
+    Grown,
 }
 
 impl Buffer {
@@ -99,7 +101,7 @@ fn from_uri(
     let bytes = match files.get(&found.source) {
         Some(bytes) => bytes.clone(),
         None => {
-            let bytes = Arc::new(resource::read(&found.source)?);
+            let bytes = Arc::new(found.read()?);
             files.insert(found.source.clone(), bytes.clone());
             bytes
         }

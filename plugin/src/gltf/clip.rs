@@ -1,6 +1,6 @@
 //! Adding a baked clip to a document.
 //!
-//! New numbers go behind everything there is: to the end of the BIN chunk, or into a buffer of their own. One
+//! New numbers go behind everything there is: to the end of the BIN chunk, or into a buffer of our own. One
 //! bufferView holds the clip's data; equal key times share one accessor. What the source clip has besides is
 //! carried by copying its channels and samplers, which goes on pointing to the same accessors. All checks come
 //! before the first change, so a refused clip leaves the document as it was.
@@ -9,6 +9,7 @@ use super::Document;
 use super::animation;
 use super::buffer::{Buffer, Home};
 use super::entry::Entry;
+use super::recycle::Room;
 use crate::error::{Error, quote};
 use serde_json::{Map, Value, json};
 use sinew_core::curve::Segments;
@@ -201,7 +202,8 @@ impl Document {
         replaced: Option<usize>,
     ) -> Result<Value, Error> {
         let Carried { mut samplers, mut channels } = carried;
-        let outputs = self.store(tracks)?;
+        let room = replaced.map(|at| self.make_room(at, &samplers)).transpose()?;
+        let outputs = self.store(tracks, room.unwrap_or_default())?;
         for (track, (input, output)) in tracks.iter().zip(outputs) {
             let target = json!({ "node": track.node, "path": animation::path(track.property) });
             channels.push(json!({ "sampler": samplers.len(), "target": target }));
@@ -222,12 +224,16 @@ impl Document {
     }
 
     /// Stores times and values; returns the accessors of each track's input and output.
-    fn store(&mut self, tracks: &[Track]) -> Result<Vec<(usize, usize)>, Error> {
+    fn store(&mut self, tracks: &[Track], room: Room) -> Result<Vec<(usize, usize)>, Error> {
         if tracks.is_empty() {
             return Ok(Vec::new());
         }
-        let view = array(&mut self.json, "bufferViews")?.len();
+        let view = room.view.unwrap_or(array(&mut self.json, "bufferViews")?.len());
         let first = array(&mut self.json, "accessors")?.len();
+        let place = |n: usize| match n.checked_sub(room.accessors.len()) {
+            None => room.accessors[n],
+            Some(behind) => first + behind,
+        };
         let mut bytes: Vec<u8> = Vec::new();
         let mut accessors = Vec::new();
         let mut inputs: HashMap<Vec<u8>, usize> = HashMap::new();
@@ -241,7 +247,7 @@ impl Document {
                 accessor["max"] = json!([f64::from(track.times[track.times.len() - 1])]);
                 bytes.extend_from_slice(times);
                 accessors.push(accessor);
-                first + accessors.len() - 1
+                place(accessors.len() - 1)
             });
             let (kind, width) = match track.property {
                 Property::Translation | Property::Scale => ("VEC3", 3),
@@ -250,22 +256,22 @@ impl Document {
             };
             accessors.push(float_accessor(view, bytes.len(), kind, track.output.len() / width));
             bytes.extend(track.output.iter().flat_map(|v| v.to_le_bytes()));
-            places.push((input, first + accessors.len() - 1));
+            places.push((input, place(accessors.len() - 1)));
         }
         let (buffer, offset) = self.grow(&bytes)?;
         let mut entry = json!({ "buffer": buffer, "byteOffset": offset, "byteLength": bytes.len() });
         if offset == 0 {
             entry.as_object_mut().map(|o| o.shift_remove("byteOffset"));
         }
-        array(&mut self.json, "bufferViews")?.push(entry);
-        array(&mut self.json, "accessors")?.extend(accessors);
+        put(array(&mut self.json, "bufferViews")?, view, entry);
+        let all = array(&mut self.json, "accessors")?;
+        accessors.into_iter().enumerate().for_each(|(n, accessor)| put(all, place(n), accessor));
         Ok(places)
     }
 
     /// Appends bytes to the buffer that is ours to grow, and says which one it is and where they begin.
     pub(super) fn grow(&mut self, bytes: &[u8]) -> Result<(usize, usize), Error> {
-        let grows = |b: &Buffer| matches!(b.home, Home::Bin | Home::New);
-        let index = match self.buffers.iter().position(grows) {
+        let index = match self.growing() {
             Some(index) => index,
             None => {
                 array(&mut self.json, "buffers")?.push(json!({ "byteLength": 0 }));
@@ -298,6 +304,14 @@ impl Document {
 pub(super) fn array<'a>(json: &'a mut Value, key: &str) -> Result<&'a mut Vec<Value>, Error> {
     let list = json.as_object_mut().and_then(|o| o.entry(key).or_insert_with(|| json!([])).as_array_mut());
     list.ok_or_else(|| Error::input(format!("`{key}` must be an array")))
+}
+
+/// Puts an entry where one was, or behind the last.
+fn put(list: &mut Vec<Value>, at: usize, entry: Value) {
+    match list.get_mut(at) {
+        Some(place) => *place = entry,
+        None => list.push(entry),
+    }
 }
 
 fn float_accessor(view: usize, offset: usize, kind: &str, count: usize) -> Value {

@@ -8,14 +8,6 @@ use super::resource;
 use super::{Container, Document, glb};
 use crate::error::Error;
 use serde_json::{Value, json};
-use std::sync::Arc;
-
-/// A buffer that needs a file beside the `.gltf`.
-pub(super) struct Sidecar {
-    pub name: String,
-    pub bytes: Arc<Vec<u8>>,
-}
-
 impl Document {
     /// The document as one GLB file. Images that are files of their own stay so.
     pub fn to_glb(&self) -> Result<Vec<u8>, Error> {
@@ -39,7 +31,7 @@ impl Document {
     /// there, unless it comes first; it keeps its home.
     fn goes_into_bin(&self, index: usize) -> bool {
         match self.buffers[index].home {
-            Home::Bin | Home::New => true,
+            Home::Bin | Home::New | Home::Grown => true,
             Home::Absent => false,
             Home::Inline | Home::File(_) if self.container.is_glb() => false,
             Home::Inline | Home::File(_) => index == 0 || !has_own_remarks(&self.json["buffers"][index]),
@@ -83,24 +75,20 @@ impl Document {
     }
 
     /// The JSON for a `.gltf` file. Data that is ours (added clips, or what was a BIN chunk) goes into the file
-    /// that `name` chooses, or into the JSON when the document is all in one file as it is.
-    pub(super) fn gltf(
-        &self,
-        name: impl FnOnce() -> Result<String, Error>,
-    ) -> Result<(Value, Option<Sidecar>), Error> {
+    /// that `put` makes and names, or into the JSON when the document is all in one file as it is.
+    pub(super) fn gltf(&self, put: impl FnOnce(&[u8]) -> Result<String, Error>) -> Result<Value, Error> {
         let mut json = self.json.clone();
         // There is at most one: what is added grows the one that is there.
-        let own = |b: &Buffer| matches!(b.home, Home::Bin | Home::New);
-        let Some(index) = self.buffers.iter().position(own) else { return Ok((json, None)) };
+        let own = |b: &Buffer| matches!(b.home, Home::Bin | Home::New | Home::Grown);
+        let Some(index) = self.buffers.iter().position(own) else { return Ok(json) };
         let bytes = &self.buffers[index].bytes;
-        let in_files = |b: &Buffer| matches!(b.home, Home::File(_));
+        let in_files = |b: &Buffer| matches!(b.home, Home::File(_) | Home::Grown);
         if !self.container.is_glb() && !self.buffers.iter().any(in_files) {
             json["buffers"][index]["uri"] = json!(resource::data_uri(bytes));
-            return Ok((json, None));
+            return Ok(json);
         }
-        let name = name()?;
-        json["buffers"][index]["uri"] = json!(resource::name_uri(&name));
-        Ok((json, Some(Sidecar { name, bytes: bytes.clone() })))
+        json["buffers"][index]["uri"] = json!(resource::name_uri(&put(bytes)?));
+        Ok(json)
     }
 }
 

@@ -7,7 +7,7 @@
 //!
 //! `glb` (container) and `resource` (what a URI leads to) give `buffer`s; `entry` looks into the JSON and names
 //! what it finds; `accessor` decodes numbers; `transform`, `mesh`, `skin`, `animation` and `read` make the scene; `clip`
-//! adds a baked clip, `morph` the shapes of soft bodies, and `pose` moves nodes; `physics` makes a set-up of what extensions say, and writes one as them; `layout` arranges
+//! adds a baked clip, into the room that one it replaces leaves (`recycle`), `morph` the shapes of soft bodies, and `pose` moves nodes; `physics` makes a set-up of what extensions say, and writes one as them; `layout` arranges
 //! buffers for the container that is asked for; `save` puts
 //! files on disk, whole or not at all.
 //!
@@ -28,6 +28,7 @@ mod morph;
 pub(crate) mod physics;
 mod pose;
 mod read;
+mod recycle;
 mod resource;
 mod save;
 mod skin;
@@ -39,6 +40,7 @@ pub use physics::{Dialect as PhysicsDialect, Physics};
 pub(crate) use transform::decompose;
 
 use crate::error::quote;
+use crate::files::Witness;
 use crate::usd::Backend;
 use buffer::Buffer;
 use entry::Entry;
@@ -67,8 +69,8 @@ pub struct Document {
     container: Container,
     /// Other files that the document refers to and that exist: images and the like.
     others: Vec<Resource>,
-    /// Where the document came from, links resolved; `None` for one from memory.
-    source: Option<PathBuf>,
+    /// Where the document came from, links resolved, and what was there; `None` for one from memory.
+    source: Option<(PathBuf, Witness)>,
     /// What the document's URIs are relative to, links resolved.
     folder: Option<PathBuf>,
     scene: Scene,
@@ -102,7 +104,7 @@ impl Document {
         let source = path.canonicalize().map_err(|e| Error::io(format!("cannot open {file}"), e))?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let mut document = Document::from_bytes(&bytes, &file, Some(folder), options)?;
-        document.source = Some(source);
+        document.source = Some((source, Witness::new(&bytes)));
         Ok(document)
     }
 

@@ -58,9 +58,13 @@ pub(super) fn scene(
     let entries = root.list("nodes", "node")?;
     let skins = root.list("skins", "skin")?;
     scene.nodes = nodes(&entries, scene.meshes.len(), skins.len())?;
-    for scene in root.list("scenes", "scene")? {
+    let scenes = root.list("scenes", "scene")?;
+    for scene in &scenes {
         scene.indices("nodes", "node", entries.len())?;
     }
+    root.index("scene", "scene", scenes.len())?;
+    let cameras = root.list("cameras", "camera")?.len();
+    entries.iter().try_for_each(|e| e.index("camera", "camera", cameras).map(drop))?;
     scene.skins = skins.iter().map(|s| skin::read(s, &data, entries.len())).collect::<Result<_, Error>>()?;
     skin::check(&entries, &mut scene, warnings);
     scene.clips = animation::read(&root, &data, &scene, warnings)?;

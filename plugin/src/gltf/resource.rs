@@ -5,12 +5,12 @@
 //! to must be a regular file, since a device or pipe may never end.
 
 use crate::error::{Error, quote};
+use crate::files::{self, Unread};
 use base64::Engine;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
-use std::fs::File;
-use std::io::Read;
+use std::fs::{File, Metadata};
 use std::path::{Component, Path, PathBuf};
 
 /// Some exporters leave the padding off, and nothing is ambiguous without it.
@@ -29,6 +29,28 @@ pub(super) struct Resource {
     pub relative: PathBuf,
     /// Where the file is, links resolved.
     pub source: PathBuf,
+    /// The permitted folder that it is in, links resolved.
+    within: PathBuf,
+}
+
+impl Resource {
+    /// Opens it. What was a file inside a moment ago may be a link by now, which is not followed.
+    pub fn open(&self) -> Result<(File, Metadata), Error> {
+        let way = self.source.strip_prefix(&self.within).unwrap_or(Path::new(""));
+        files::open_inside(&self.within, way).map_err(|e| unread(&self.source, e))
+    }
+
+    /// All its bytes.
+    pub fn read(&self) -> Result<Vec<u8>, Error> {
+        files::read_all(self.open()?, u64::MAX).map_err(|e| unread(&self.source, e))
+    }
+}
+
+fn unread(path: &Path, why: Unread) -> Error {
+    match why {
+        Unread::Io(error) => Error::io(format!("cannot read {}", path.display()), error),
+        why => Error::input(format!("{} {why}", path.display())),
+    }
 }
 
 /// The folders that files may come from, links resolved.
@@ -79,15 +101,13 @@ impl Folders {
         let source = joined
             .canonicalize()
             .map_err(|e| Error::io(format!("{shown} cannot be opened as {}", joined.display()), e))?;
-        let inside = |folder: &PathBuf| source.starts_with(folder);
-        if !inside(&self.scene) && !self.root.as_ref().is_some_and(inside) {
-            return Err(refuse(outside));
-        }
+        let mut permitted = std::iter::once(&self.scene).chain(&self.root);
+        let within = permitted.find(|f| source.starts_with(f)).ok_or_else(|| refuse(outside))?.clone();
         let about = source.metadata().map_err(|e| Error::io(format!("{shown} cannot be opened"), e))?;
         if !about.is_file() {
             return Err(refuse("is not a regular file (a folder, device or pipe)"));
         }
-        Ok(Resource { relative, source })
+        Ok(Resource { relative, source, within })
     }
 }
 
@@ -121,16 +141,7 @@ fn normalise(path: &Path) -> Option<PathBuf> {
 
 /// All bytes of a regular file.
 pub(super) fn read(path: &Path) -> Result<Vec<u8>, Error> {
-    let fault = |e| Error::io(format!("cannot read {}", path.display()), e);
-    if !path.metadata().map_err(fault)?.is_file() {
-        return Err(Error::input(format!("{} is not a regular file", path.display())));
-    }
-    let file = File::open(path).map_err(fault)?;
-    // Asked again of the open file: the name may lead elsewhere by now.
-    let about = file.metadata().map_err(fault)?;
-    let mut bytes = Vec::new();
-    file.take(about.len()).read_to_end(&mut bytes).map_err(fault)?;
-    Ok(bytes)
+    files::read_regular(path, u64::MAX).map_err(|e| unread(path, e))
 }
 
 /// Whether the bytes are in the URI itself.

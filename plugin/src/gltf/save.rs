@@ -1,35 +1,38 @@
 //! A document on disk: the file, the data beside it, and the files it refers to.
 //!
 //! Saved into another folder, the document takes its files along to the same relative places. A different file
-//! already there is never overwritten, nor is any file that the document itself came from or refers to.
+//! already there is never overwritten, nor is any file that the document refers to.
 
 use super::Document;
 use super::buffer::Home;
-use super::layout::Sidecar;
 use super::resource::Resource;
 use crate::error::Error;
 use crate::error::quote;
-use crate::files::Staging;
+use crate::files::{self, Staging, Unread};
 use std::collections::HashSet;
-use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::ErrorKind;
 use std::path::Path;
 
 impl Document {
-    /// Writes the document: `.gltf` or `.glb`, as the name ends.
-    ///
-    /// Data of ours that needs a file goes beside a `.gltf` under the same name with `.bin`. Existing files of
-    /// these two names are replaced; on any error nothing is written.
+    /// Writes the document: `.gltf` or `.glb`, as the name ends. On any error nothing is written.
     pub fn save(&self, path: &Path) -> Result<(), Error> {
-        self.try_save(path).map_err(|e| e.in_file(&path.display().to_string()))
+        let mut staging = Staging::default();
+        self.stage(path, &mut staging)?;
+        staging.commit().map_err(|e| Error::from(e).in_file(&path.display().to_string()))
     }
 
-    fn try_save(&self, path: &Path) -> Result<(), Error> {
+    /// Stages the document.
+    ///
+    /// Data of ours that needs a file goes beside a `.gltf` under its name with a digest of the data and `.bin`. An
+    /// existing file of the document's own name is replaced. Saved over the file that it was read from, the document
+    /// takes the place of what a link leads to, and only if nobody else has changed that since.
+    pub fn stage(&self, path: &Path, staging: &mut Staging) -> Result<(), Error> {
+        self.try_stage(path, staging).map_err(|e| e.in_file(&path.display().to_string()))
+    }
+
+    fn try_stage(&self, path: &Path, staging: &mut Staging) -> Result<(), Error> {
         let extension = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase());
-        let folder = match path.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
-        };
+        let folder = files::folder_of(path);
         let folder = folder
             .canonicalize()
             .map_err(|e| Error::io(format!("cannot open the folder {}", folder.display()), e))?;
@@ -38,24 +41,21 @@ impl Document {
         if self.files().any(|file| file.source == target || folder.join(&file.relative) == target) {
             return Err(Error::input("the scene's own data is in this file; save under another name"));
         }
-        let mut staging = Staging::default();
         let (main, merged) = match extension.as_deref() {
             Some("glb") => self.glb()?,
-            Some("gltf") => {
-                let (main, sidecar) = self.gltf_text(&folder, &target)?;
-                if let Some(Sidecar { name, bytes }) = sidecar {
-                    staging.write(&folder.join(name), &bytes)?;
-                }
-                (main, vec![false; self.buffers.len()])
-            }
+            Some("gltf") => (self.gltf_text(&folder, &target, staging)?, vec![false; self.buffers.len()]),
             _ => return Err(Error::input("the name must end in .gltf or .glb, which says what to write")),
         };
         if self.folder.as_ref().is_some_and(|from| *from != folder) {
-            self.take_along(&folder, &merged, &mut staging)?;
+            self.take_along(&folder, &merged, staging)?;
         }
         // The document comes last: whoever sees it finds all that it refers to.
-        staging.write(&target, &main)?;
-        Ok(staging.commit()?)
+        let own = self.source.as_ref().filter(|(file, _)| target.canonicalize().is_ok_and(|t| t == *file));
+        match own {
+            Some((file, witness)) => staging.write_over(file, &main, witness)?,
+            None => staging.write(&target, &main)?,
+        }
+        Ok(())
     }
 
     /// Every file that the document refers to.
@@ -67,35 +67,18 @@ impl Document {
         buffers.chain(&self.others)
     }
 
-    /// The text of a `.gltf` file, and the file for its own data.
-    fn gltf_text(&self, folder: &Path, target: &Path) -> Result<(Vec<u8>, Option<Sidecar>), Error> {
-        let (json, sidecar) = self.gltf(|| self.sidecar_name(folder, target))?;
+    /// The text of a `.gltf` file; the file for its own data is staged.
+    fn gltf_text(&self, folder: &Path, target: &Path, staging: &mut Staging) -> Result<Vec<u8>, Error> {
+        let json = self.gltf(|bytes| {
+            let stem = target.file_stem().and_then(|s| s.to_str()).ok_or_else(|| {
+                Error::input("the file's name is not Unicode, which a URI in glTF must be; choose another")
+            })?;
+            Ok(staging.write_by_content(folder, stem, bytes)?)
+        })?;
         let mut text = serde_json::to_vec_pretty(&json)
             .map_err(|e| Error::input(format!("the JSON cannot be written: {e}")))?;
         text.push(b'\n');
-        Ok((text, sidecar))
-    }
-
-    /// The first of `stem.bin`, `stem-1.bin`, … that is none of the document's files, wherever those are. Letter
-    /// case is ignored, as some disks do.
-    fn sidecar_name(&self, folder: &Path, target: &Path) -> Result<String, Error> {
-        let Some(stem) = target.file_stem().and_then(|s| s.to_str()) else {
-            return Err(Error::input(
-                "the file's name is not Unicode, which a URI in glTF must be; choose another",
-            ));
-        };
-        let lower = |path: &Path| path.to_string_lossy().to_lowercase();
-        let is_free = |name: &String| {
-            let place = folder.join(name);
-            let real = place.canonicalize().unwrap_or(place);
-            let clashes =
-                |f: &Resource| lower(&f.relative) == name.to_lowercase() || lower(&f.source) == lower(&real);
-            !self.files().any(clashes) && self.source.as_ref() != Some(&real)
-        };
-        let candidates =
-            (0_u32..).map(|n| if n == 0 { format!("{stem}.bin") } else { format!("{stem}-{n}.bin") });
-        // Ends: there are finitely many files to clash with.
-        candidates.into_iter().find(is_free).ok_or_else(|| Error::input("no name is free for its data"))
+        Ok(text)
     }
 
     /// Copies the files that the document still refers to into `folder`.
@@ -116,36 +99,43 @@ impl Document {
             if !done.insert(place.clone()) {
                 continue;
             }
-            if place.exists() {
-                if !same_bytes(&place, &file.source)? {
+            check_way(folder, &place)?;
+            let fault = |e| Error::io(format!("cannot compare {}", place.display()), e);
+            match files::open_regular(&place) {
+                Ok(there) => {
+                    if !files::same_open(there, file.open()?).map_err(fault)? {
+                        return Err(Error::input(format!(
+                            "{} exists and differs from the scene's own {}; move it away or save elsewhere",
+                            place.display(),
+                            quote(&file.relative.to_string_lossy())
+                        )));
+                    }
+                }
+                Err(Unread::Io(e)) if e.kind() == ErrorKind::NotFound => {
+                    staging.copy(&place, file.open()?.0)?;
+                }
+                Err(Unread::Io(e)) => return Err(fault(e)),
+                Err(why) => {
                     return Err(Error::input(format!(
-                        "{} exists and differs from the scene's own {}; move it away or save elsewhere",
-                        place.display(),
-                        quote(&file.relative.to_string_lossy())
+                        "{} {why}; move it away or save elsewhere",
+                        place.display()
                     )));
                 }
-            } else {
-                staging.copy(&place, &file.source)?;
             }
         }
         Ok(())
     }
 }
 
-/// Whether two files hold the same.
-fn same_bytes(a: &Path, b: &Path) -> Result<bool, Error> {
-    let fault = |e| Error::io(format!("cannot compare {} with {}", a.display(), b.display()), e);
-    let (about_a, about_b) = (a.metadata().map_err(fault)?, b.metadata().map_err(fault)?);
-    if !about_a.is_file() || about_a.len() != about_b.len() {
-        return Ok(false);
-    }
-    let open = |path: &Path| File::open(path).map(BufReader::new).map_err(fault);
-    let (mut a, mut b) = (open(a)?.bytes(), open(b)?.bytes());
-    loop {
-        match (a.next().transpose().map_err(fault)?, b.next().transpose().map_err(fault)?) {
-            (None, None) => return Ok(true),
-            (x, y) if x != y => return Ok(false),
-            _ => {}
-        }
+/// Refuses a place below `folder` that a link leads out of it.
+fn check_way(folder: &Path, place: &Path) -> Result<(), Error> {
+    let above = place.ancestors().skip(1).find(|a| a.symlink_metadata().is_ok()).unwrap_or(folder);
+    let real = above.canonicalize().map_err(|e| Error::io(format!("cannot open {}", above.display()), e))?;
+    match real.starts_with(folder) {
+        true => Ok(()),
+        false => Err(Error::input(format!(
+            "{} leads outside the folder that is written to, through a link; move the link away or save elsewhere",
+            place.display()
+        ))),
     }
 }

@@ -1,9 +1,10 @@
 //! A broken or roughly posed file in, the same file put together by its joints out.
 
-use super::bake_file::{check_output, check_plot, same_file};
+use super::bake_file::{check_output, check_places, check_plot, same_file};
 use super::clip_names::free_clip_name;
 use super::{JobError, LoadedSetup, Progress, SetupSource, Stage, Status, default_output, load_setup};
 use crate::document::Document;
+use crate::files::Staging;
 use crate::gltf::{ClipToAdd, ReadOptions};
 use crate::usd::{self, Destination};
 use serde::Serialize;
@@ -118,6 +119,7 @@ pub fn assemble_file(
     }
     check_output(&output)?;
     check_plot(request.plot.as_deref())?;
+    check_places(std::iter::once(&output).chain(&request.plot))?;
     let mut tell = |p: Progress| if progress(p) { Ok(()) } else { Err(JobError::Cancelled) };
     tell(Progress::begin(Stage::Open))?;
     let mut document = Document::open(&request.scene, &request.read)?;
@@ -200,14 +202,16 @@ pub fn assemble_file(
         }
     }
     tell(Progress::begin(Stage::Save))?;
-    report.warnings.extend(document.save(&output, Destination::Layer, None)?.remarks);
+    let mut staging = Staging::default();
     if let Some(plot) = &request.plot {
         let what = report.name.as_deref().unwrap_or("assembled");
         let title = format!("{}: {what}", document.scene().name);
         let picture = crate::plot::draw_assembly(&title, &rig, &done.motion);
-        crate::files::write_whole(plot, picture.as_bytes())
-            .map_err(|error| JobError::Io { file: plot.clone(), error })?;
+        staging.write(plot, picture.as_bytes())?;
     }
+    report.warnings.extend(document.stage(&output, Destination::Layer, None, &mut staging)?.remarks);
+    tell(Progress { stage: Stage::Save, done: 1, of: 1 })?;
+    staging.commit()?;
     Ok(report)
 }
 

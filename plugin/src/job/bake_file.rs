@@ -6,12 +6,12 @@ use super::{
     simulate,
 };
 use crate::document::Document;
+use crate::files::{Staging, check_place};
 use crate::gltf::ReadOptions;
 use crate::usd::{self, Destination};
-use sinew_core::bake::{DEFAULT_TOLERANCE_DEG, DEFAULT_TOLERANCE_SHARE};
 use sinew_core::motion::Motion;
 use sinew_core::scene::Scene;
-use sinew_core::setup::{BakedKeys, BakedLayer, Preset, Root, Setup, Wish};
+use sinew_core::setup::{BakedKeys, BakedLayer, HardKey, Impulse, Preset, Root, Setup, Wish};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -49,8 +49,8 @@ pub struct BakeRequest {
     pub threads: Option<usize>,
     /// First and last frame.
     pub frames: Option<[f64; 2]>,
-    /// Keys on every frame instead of few.
-    pub every_frame: bool,
+    /// Which keys the bake has.
+    pub keys: Option<BakedKeys>,
     /// Largest distance of fitted keys from the simulation, scene units.
     pub tolerance: Option<f64>,
     /// The same for rotations, degrees.
@@ -63,6 +63,10 @@ pub struct BakeRequest {
     pub layer: Option<BakedLayer>,
     /// How loose everything is, 0 to 1, whatever the preset.
     pub looseness: Option<f64>,
+    /// Blows without an object, besides those of the set-up.
+    pub hits: Vec<Impulse>,
+    /// Frames whose pose must be hit, besides those of the set-up.
+    pub hard_keys: Vec<f64>,
     /// Hold every pose for so many frames.
     pub every: Option<u32>,
     /// Frame from which on all stays as it is.
@@ -89,14 +93,14 @@ impl BakeRequest {
         if let Some(looseness) = self.looseness {
             setup.use_looseness(looseness);
         }
+        setup.hits.extend_from_slice(&self.hits);
+        setup.hard_keys.extend(self.hard_keys.iter().map(|frame| HardKey { frame: *frame, of: Vec::new() }));
         setup.world.detail = self.detail.unwrap_or(setup.world.detail);
         setup.world.solver.threads = self.threads.or(setup.world.solver.threads);
         setup.bake.name = self.name.clone().or(setup.bake.name.take());
         setup.bake.frames = self.frames.or(setup.bake.frames);
         setup.bake.tolerance = self.tolerance.or(setup.bake.tolerance);
-        if self.every_frame {
-            setup.bake.keys = BakedKeys::EveryFrame;
-        }
+        setup.bake.keys = self.keys.unwrap_or(setup.bake.keys);
         setup.bake.tolerance_deg = self.tolerance_deg.or(setup.bake.tolerance_deg);
         setup.bake.looped |= self.looped;
         if !self.only.is_empty() {
@@ -162,6 +166,8 @@ pub fn bake_file(
     check_plot(request.plot.as_deref())?;
     check_plot(request.playblast.as_deref())?;
     check_contacts(request.contacts.as_deref(), &request.scene, &request.setup)?;
+    let beside = [&request.plot, &request.playblast, &request.contacts];
+    check_places(std::iter::once(&output).chain(beside.into_iter().flatten()))?;
     if !progress(Progress::begin(Stage::Open)) {
         return Err(JobError::Cancelled);
     }
@@ -223,13 +229,6 @@ pub fn bake_file(
         return Err(JobError::Cancelled);
     }
     let began = Instant::now();
-    if names.full.is_some() {
-        for deformation in &outcome.deformations {
-            let frames = outcome.motion.times();
-            let channel = document.add_deformation(deformation, outcome.source, frames)?;
-            outcome.baked.channels.extend(channel);
-        }
-    }
     if let (true, Document::Usd(document)) = (request.splines, &mut document) {
         document.use_splines(tolerances(&outcome, &setup));
     }
@@ -239,7 +238,31 @@ pub fn bake_file(
         (false, true) => Destination::Flat,
         (false, false) => Destination::Layer,
     };
-    let saved = document.save(&output, how, Some(shown))?;
+    let mut staging = Staging::default();
+    let title = format!("{}: {}", document.scene().name, names.shown());
+    if let Some(file) = &request.playblast {
+        let picture = crate::plot::draw_playblast(&title, &outcome.compiled.rig, &outcome.motion);
+        staging.write(file, picture.as_bytes())?;
+    }
+    if let Some(plot) = &request.plot {
+        let also = other_steps
+            .as_ref()
+            .map(|m| (if setup.world.uneven_substeps { "even substeps" } else { "uneven substeps" }, m));
+        let picture = crate::plot::draw(&title, &outcome.compiled.rig, &outcome.motion, also);
+        staging.write(plot, picture.as_bytes())?;
+    }
+    if let Some(file) = &request.contacts {
+        let strikes = &outcome.report.contacts.strikes;
+        let text = contact_file(&outcome.compiled.rig, &outcome.motion, strikes)
+            .map_err(|e| JobError::Io { file: file.clone(), error: e.into() })?;
+        staging.write(file, text.as_bytes())?;
+    }
+    // The scene comes last: whoever sees it finds what goes with it.
+    let saved = document.stage(&output, how, Some(shown), &mut staging)?;
+    if !progress(Progress { stage: Stage::Save, done: 1, of: 1 }) {
+        return Err(JobError::Cancelled);
+    }
+    staging.commit()?;
     if !saved.splined.is_empty() {
         // A spline has as many keys as it needs; what has none is as it was baked.
         let others =
@@ -249,27 +272,6 @@ pub fn bake_file(
             outcome.report.max_fit_error = outcome.report.max_fit_error.max(off.place);
             outcome.report.max_fit_error_deg = outcome.report.max_fit_error_deg.max(off.degrees);
         }
-    }
-    let title = format!("{}: {}", document.scene().name, names.shown());
-    if let Some(file) = &request.playblast {
-        let picture = crate::plot::draw_playblast(&title, &outcome.compiled.rig, &outcome.motion);
-        crate::files::write_whole(file, picture.as_bytes())
-            .map_err(|error| JobError::Io { file: file.clone(), error })?;
-    }
-    if let Some(plot) = &request.plot {
-        let also = other_steps
-            .as_ref()
-            .map(|m| (if setup.world.uneven_substeps { "even substeps" } else { "uneven substeps" }, m));
-        let picture = crate::plot::draw(&title, &outcome.compiled.rig, &outcome.motion, also);
-        crate::files::write_whole(plot, picture.as_bytes())
-            .map_err(|error| JobError::Io { file: plot.clone(), error })?;
-    }
-    if let Some(file) = &request.contacts {
-        let strikes = &outcome.report.contacts.strikes;
-        contact_file(&outcome.compiled.rig, &outcome.motion, strikes)
-            .map_err(Into::into)
-            .and_then(|text| crate::files::write_whole(file, text.as_bytes()))
-            .map_err(|error| JobError::Io { file: file.clone(), error })?;
     }
     let report = &mut outcome.report;
     report.timings.open_s = open_s;
@@ -287,14 +289,20 @@ pub fn bake_file(
     Ok(outcome.report)
 }
 
+/// Refuses places that cannot be written, before any work is done. One's own scene may be behind a link.
+pub(super) fn check_places<'a>(files: impl Iterator<Item = &'a PathBuf>) -> Result<(), JobError> {
+    for file in files {
+        check_place(file)?;
+        check_place(&file.canonicalize().unwrap_or_else(|_| file.clone()))?;
+    }
+    Ok(())
+}
+
 /// How near keys must be to what was simulated, by node, where they are fitted after baking.
 fn tolerances(outcome: &Outcome, setup: &Setup) -> HashMap<usize, usd::Tolerance> {
-    let degrees = setup.bake.tolerance_deg.unwrap_or(DEFAULT_TOLERANCE_DEG);
-    let of = |radius: f64| {
-        let place = setup.bake.tolerance.unwrap_or(radius * DEFAULT_TOLERANCE_SHARE);
-        usd::Tolerance { place, degrees }
-    };
-    outcome.compiled.rig.solids.iter().map(|s| (s.node, of(s.radius))).collect()
+    let rig = &outcome.compiled.rig;
+    let all = sinew_core::bake::tolerances(rig, &setup.bake).into_iter().zip(&rig.solids);
+    all.map(|(t, s)| (s.node, usd::Tolerance { place: t.place, degrees: t.degrees })).collect()
 }
 
 /// The same simulation with the other kind of substeps.

@@ -39,13 +39,17 @@ impl ClipNames {
         self.full.as_deref().or(self.additive.as_deref()).unwrap_or_default()
     }
 
-    /// Adds the clips and returns the index of the one that is shown. The whole motion carries the source's other
-    /// channels along; a layer has nothing to add there.
+    /// Adds the clips, and the shapes of soft bodies, and returns the index of the one that is shown. The whole motion carries
+    /// the source's other channels along; a layer has nothing to add there. On an error the document may have some of it.
     pub fn add(&self, document: &mut Document, outcome: &Outcome, replace: bool) -> Result<usize, Error> {
         let mut shown = None;
         if let Some(name) = &self.full {
-            let channels = &outcome.baked.channels;
-            let clip = ClipToAdd { name, source: outcome.source, replace, channels };
+            let mut channels = outcome.baked.channels.clone();
+            for deformation in &outcome.deformations {
+                let frames = outcome.motion.times();
+                channels.extend(document.add_deformation(deformation, outcome.source, frames)?);
+            }
+            let clip = ClipToAdd { name, source: outcome.source, replace, channels: &channels };
             shown = Some(document.add_clip(&clip)?);
         }
         if let Some(name) = &self.additive {

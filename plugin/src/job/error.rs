@@ -1,5 +1,6 @@
 //! Why a job gave nothing, and which exit code says so.
 
+use crate::files::WriteError;
 use crate::gltf;
 use sinew_core::bake::BakeError;
 use sinew_core::setup::SetupError;
@@ -33,20 +34,29 @@ pub enum JobError {
         /// Why.
         error: std::io::Error,
     },
+    /// A limit of the host's was met.
+    #[error("{0}")]
+    OverLimit(String),
     /// Progress said stop.
     #[error("cancelled; nothing was written")]
     Cancelled,
 }
 
+impl From<WriteError> for JobError {
+    fn from(e: WriteError) -> JobError {
+        JobError::Scene(gltf::Error::from(e))
+    }
+}
+
 impl JobError {
-    /// 2 bad use, 3 bad input, 4 I/O, 5 cancelled.
+    /// 2 bad use, 3 bad input, 4 I/O, 5 cancelled or over a limit.
     pub fn exit_code(&self) -> u8 {
         match self {
             JobError::Use(_) => 2,
             JobError::Scene(e) if e.kind() == gltf::ErrorKind::Io => 4,
             JobError::Scene(_) | JobError::Setup { .. } | JobError::Bake(_) => 3,
             JobError::Io { .. } => 4,
-            JobError::Cancelled => 5,
+            JobError::OverLimit(_) | JobError::Cancelled => 5,
         }
     }
 }

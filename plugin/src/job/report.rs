@@ -63,6 +63,10 @@ pub struct Report {
     pub max_fit_error: f64,
     /// The same for rotations, degrees.
     pub max_fit_error_deg: f64,
+    /// How far a reader that drops the keys' tangents, as Blender's importer of glTF does, is off, scene units.
+    pub straight_error: f64,
+    /// The same for rotations, degrees.
+    pub straight_error_deg: f64,
     /// How a loop closes, where one was asked for.
     #[serde(rename = "loop")]
     pub looped: Option<LoopReport>,

@@ -1,12 +1,14 @@
 //! A scene in memory and a set-up: compile, simulate, bake.
 
+use super::limits::Limits;
 use super::{JobError, JointReport, LoopReport, Progress, Report, Stage, Status, Timings};
-use sinew_core::bake::{Baked, Deformation, bake, deformations};
+use sinew_core::bake::{Baked, Deformation, bake_while, deformations};
 use sinew_core::cycle::{self, Gap};
 use sinew_core::joint::openings;
 use sinew_core::motion::{Fault, Motion, faults, halvings, report, touching};
 use sinew_core::rig::{Compiled, Rig, compile};
-use sinew_core::scene::{Clip, Scene};
+use sinew_core::rotation;
+use sinew_core::scene::{Clip, Property, Scene};
 use sinew_core::setup::{Setup, SetupError, choose_clip};
 use sinew_core::simulate::{End, run};
 use std::time::Instant;
@@ -40,7 +42,12 @@ pub fn simulate(
     progress: &mut dyn FnMut(Progress) -> bool,
 ) -> Result<Outcome, JobError> {
     let bad = |error: SetupError| JobError::Setup { file: setup_name.to_string(), error };
-    let mut tell = |p: Progress| if progress(p) { Ok(()) } else { Err(JobError::Cancelled) };
+    let limits = Limits::now();
+    let mut tell = |p: Progress| match limits.is_late() {
+        true => Err(limits.late()),
+        false if progress(p) => Ok(()),
+        false => Err(JobError::Cancelled),
+    };
     let mut timings = Timings::default();
 
     tell(Progress::begin(Stage::Compile))?;
@@ -62,6 +69,7 @@ pub fn simulate(
         return Err(bad(SetupError::new("bodies", why)));
     }
     timings.compile_s = began.elapsed().as_secs_f64();
+    limits.check(rig).map_err(bad)?;
 
     let began = Instant::now();
     let mut played = play(rig, &mut tell)?;
@@ -90,7 +98,15 @@ pub fn simulate(
 
     tell(Progress::begin(Stage::Bake))?;
     let began = Instant::now();
-    let baked = bake(scene, clip, rig, &motion, &setup.bake, single)?;
+    let mut stopped = None;
+    let baked = bake_while(scene, clip, rig, &motion, (&setup.bake, single), &mut || {
+        stopped = tell(Progress::begin(Stage::Bake)).err();
+        stopped.is_none()
+    });
+    if let Some(why) = stopped {
+        return Err(why);
+    }
+    let baked = baked?;
     let deformations = deformations(scene, clip, rig, &motion, &setup.bake);
     timings.bake_s = began.elapsed().as_secs_f64();
 
@@ -105,6 +121,13 @@ pub fn simulate(
         }
         LoopReport { turns, first, before, after }
     });
+    if let Some((node, degrees)) = clip.filter(|_| setup.bake.looped).and_then(|c| cut(c, rig)) {
+        fell_short = true;
+        warnings.push(format!(
+            "this clip is no cycle: {} ends {degrees:.0} deg from where it begins, so that the loop has a cut; bake it without --loop, or give the frames of a cycle",
+            scene.label(node)
+        ));
+    }
     let clip_name = clip.map_or(String::new(), |c| c.name.clone());
     let name = setup.bake.name.clone().unwrap_or_else(|| match clip_name.as_str() {
         "" => "Sinew".to_string(),
@@ -137,6 +160,8 @@ pub fn simulate(
         samples: baked.samples,
         max_fit_error: baked.max_error,
         max_fit_error_deg: baked.max_error_deg,
+        straight_error: baked.straight_error,
+        straight_error_deg: baked.straight_error_deg,
         looped,
         steps_apart: None,
         warnings,
@@ -158,22 +183,24 @@ struct Played {
 const FINER: [f64; 2] = [2.0, 4.0];
 
 fn play(rig: &Rig, tell: &mut dyn FnMut(Progress) -> Result<(), JobError>) -> Result<Played, JobError> {
-    let mut stopped = false;
+    let mut stopped = None;
     let mut told = |done: usize, of: usize| {
-        stopped = tell(Progress { stage: Stage::Simulate, done, of: of.saturating_sub(1) }).is_err();
-        !stopped
+        stopped = tell(Progress { stage: Stage::Simulate, done, of: of.saturating_sub(1) }).err();
+        stopped.is_none()
     };
     let mut turn = None;
     let (motion, end) = match rig.range.turns {
         1 => run(rig, &mut told),
         _ => {
-            let done = cycle::run(rig, &mut told).ok_or(JobError::Cancelled)?;
+            let Some(done) = cycle::run(rig, &mut told) else {
+                return Err(stopped.unwrap_or(JobError::Cancelled));
+            };
             turn = Some((done.turns, done.first, done.before, done.repeats));
             (done.motion, End::Done)
         }
     };
-    if stopped {
-        return Err(JobError::Cancelled);
+    if let Some(why) = stopped {
+        return Err(why);
     }
     let faults = faults(rig, &motion);
     Ok(Played { motion, end, turn, faults })
@@ -204,6 +231,21 @@ fn restless(turns: usize, gap: &Gap) -> String {
         gap.angle_deg,
         gap.distance
     )
+}
+
+/// A clip whose ends are further apart than this is no cycle, degrees.
+const CUT_DEG: f64 = 30.0;
+
+/// The node whose keys end farthest from where they begin, in a loop that is none, and by how much, degrees.
+fn cut(clip: &Clip, rig: &Rig) -> Option<(usize, f64)> {
+    let ends = [rig.range.start(), rig.range.start() + rig.range.length()];
+    let turned = clip.channels.iter().filter(|c| c.property == Property::Rotation).map(|c| {
+        let [a, b] = ends.map(|t| c.curve.quaternion(t));
+        (c.node, rotation::distance(a, b).to_degrees())
+    });
+    let solid = |node: usize| rig.solid_of_node(node).is_some();
+    let all = turned.filter(|(node, degrees)| *degrees > CUT_DEG && solid(*node));
+    all.max_by(|a, b| a.1.total_cmp(&b.1))
 }
 
 /// What might have been meant instead.

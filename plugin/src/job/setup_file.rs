@@ -3,6 +3,7 @@
 
 use super::JobError;
 use crate::document::Document;
+use crate::files::{self, Unread};
 use sinew_core::setup::{self, Setup, Wish};
 use std::path::{Path, PathBuf};
 
@@ -60,7 +61,7 @@ pub fn load_setup_with(
 ) -> Result<LoadedSetup, JobError> {
     let file = match source {
         SetupSource::File(file) => Some(file.clone()),
-        SetupSource::Beside => Some(setup_beside(path)).filter(|f| f.exists()),
+        SetupSource::Beside => Some(setup_beside(path)).filter(|f| f.symlink_metadata().is_ok()),
         SetupSource::Automatic => None,
     };
     let Some(file) = file else {
@@ -68,19 +69,49 @@ pub fn load_setup_with(
     };
     let name = file.display().to_string();
     check_wish(wish, &name)?;
-    let text = std::fs::read_to_string(&file).map_err(|error| match error.kind() {
-        std::io::ErrorKind::InvalidData => JobError::Setup {
-            file: name.clone(),
-            error: setup::SetupError::new("text", "is not UTF-8; save it as UTF-8"),
-        },
-        _ => JobError::Io { file: file.clone(), error },
-    })?;
+    let text = match source {
+        SetupSource::Beside => read_beside(&file)?,
+        _ => read_setup(&file)?,
+    };
     let bad = |error| JobError::Setup { file: name.clone(), error };
     let mut setup = document.adapt(setup::from_json(&text).map_err(bad)?).map_err(bad)?;
     if let Some(clip) = clip {
         setup.clip = Some(clip.to_string());
     }
     Ok(LoadedSetup { setup, name, warnings: Vec::new() })
+}
+
+/// A set-up of more bytes than this is none.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// The text of a set-up file that somebody named.
+pub fn read_setup(file: &Path) -> Result<String, JobError> {
+    text_of(file, files::read_regular(file, MOST_BYTES))
+}
+
+/// The text of the set-up file beside a scene. It came with the scene, so it may not lead out of the scene's folder.
+fn read_beside(file: &Path) -> Result<String, JobError> {
+    let io = |error| JobError::Io { file: file.to_owned(), error };
+    let folder = files::folder_of(file).canonicalize().map_err(io)?;
+    let real = file.canonicalize().map_err(io)?;
+    let Ok(way) = real.strip_prefix(&folder) else {
+        let why = "leads outside the scene's folder; name it with --setup if it is meant";
+        return Err(refused(file, why));
+    };
+    let open = files::open_inside(&folder, way);
+    text_of(file, open.and_then(|open| files::read_all(open, MOST_BYTES)))
+}
+
+fn text_of(file: &Path, bytes: Result<Vec<u8>, Unread>) -> Result<String, JobError> {
+    let bytes = bytes.map_err(|why| match why {
+        Unread::Io(error) => JobError::Io { file: file.to_owned(), error },
+        why => refused(file, &format!("{why}, which no set-up is")),
+    })?;
+    String::from_utf8(bytes).map_err(|_| refused(file, "is not UTF-8; save it as UTF-8"))
+}
+
+fn refused(file: &Path, why: &str) -> JobError {
+    JobError::Setup { file: file.display().to_string(), error: setup::SetupError::new("text", why) }
 }
 
 /// Refuses what is known of figures for a set-up that says it all itself.

@@ -9,7 +9,7 @@ use super::save::bytes;
 use super::{Destination, Document, stage};
 use crate::document::{Camera, Foreign, renamed};
 use crate::error::Error;
-use crate::files::Staging;
+use crate::files::{self, Staging};
 use crate::gltf::ReadOptions;
 use glam::{DAffine3, DMat4, DVec3};
 use openusd::gf;
@@ -24,8 +24,12 @@ use std::path::Path;
 const ROOT: &str = "/Root";
 
 impl Document {
-    /// Writes a scene from elsewhere, whole or not at all. Returns what is lost.
-    pub(crate) fn save_scene(foreign: &Foreign<'_>, path: &Path) -> Result<Vec<String>, Error> {
+    /// Stages a scene from elsewhere. Returns what is lost.
+    pub(crate) fn stage_scene(
+        foreign: &Foreign<'_>,
+        path: &Path,
+        staging: &mut Staging,
+    ) -> Result<Vec<String>, Error> {
         let name = path.display().to_string();
         let ending = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
         let is_package = ending == "usdz";
@@ -34,16 +38,16 @@ impl Document {
         let layer = stage::apart(&name, || exporter.layer(first))?;
         let warnings = std::mem::take(&mut exporter.warnings);
         if foreign.setup.is_none() && !is_package {
-            let mut staging = Staging::default();
-            staging
-                .write(path, &layer)
-                .and_then(|()| staging.commit())
-                .map_err(|e| Error::from(e).in_file(&name))?;
+            staging.write(path, &layer).map_err(|e| Error::from(e).in_file(&name))?;
             return Ok(warnings);
         }
         // Physics is written into a stage, and a package is made of one: so it is put down first, for as long as it takes.
-        let beside = Aside::new(path, first, &layer)?;
-        let mut document = Document::open(&beside.0, &ReadOptions::default())?;
+        let room = |e| Error::io("there is no room to write it", e).in_file(&name);
+        let scratch = files::scratch().map_err(room)?;
+        let stem = path.file_stem().map_or("scene".into(), |s| s.to_string_lossy().into_owned());
+        let aside = scratch.path().join(format!("{stem}.{first}"));
+        std::fs::write(&aside, &layer).map_err(room)?;
+        let mut document = Document::open(&aside, &ReadOptions::default())?;
         if let Some(setup) = &foreign.setup {
             let names = document.names_by_path();
             let by_node: HashMap<String, String> = exporter
@@ -57,31 +61,9 @@ impl Document {
             setup.clip = document.scene.clips.first().map(|c| c.name.clone());
             document.set_physics(&setup);
         }
-        let mut said = document.save(path, Destination::Flat)?.remarks;
+        let mut said = document.stage(path, Destination::Flat, staging)?.remarks;
         said.splice(0..0, warnings);
         Ok(said)
-    }
-}
-
-/// A file for a moment, gone with this.
-struct Aside(std::path::PathBuf);
-
-impl Aside {
-    fn new(beside: &Path, ending: &str, bytes: &[u8]) -> Result<Aside, Error> {
-        let folder = beside.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let stem = beside.file_stem().map_or("scene".into(), |s| s.to_string_lossy().into_owned());
-        let path = folder.join(format!(".{stem}.{}.{ending}", std::process::id()));
-        std::fs::write(&path, bytes).map_err(|e| {
-            Error::io(format!("cannot write {} (is there space, and permission?)", path.display()), e)
-        })?;
-        Ok(Aside(path))
-    }
-}
-
-impl Drop for Aside {
-    fn drop(&mut self) {
-        // Nobody is left to tell.
-        let _ = std::fs::remove_file(&self.0);
     }
 }
 
@@ -523,13 +505,14 @@ fn write_camera(camera: &Camera, path: &str, edits: &mut Edits) {
 }
 
 impl Document {
-    /// Writes the scene as glTF: hierarchy, meshes, skins, cameras, physics and the clip that was made. Returns what is
+    /// Stages the scene as glTF: hierarchy, meshes, skins, cameras, physics and the clip that was made. Returns what is
     /// lost.
-    pub(crate) fn save_as_gltf(
+    pub(crate) fn stage_as_gltf(
         &self,
         path: &Path,
         clip: Option<usize>,
         setup: Option<Setup>,
+        staging: &mut Staging,
     ) -> Result<Vec<String>, Error> {
         let name = path.display().to_string();
         let foreign = Foreign { scene: &self.scene, clip, cameras: self.cameras.clone(), setup, metres: 1.0 };
@@ -539,7 +522,7 @@ impl Document {
                 "shapes of soft bodies are not written as glTF from USD: write USD, or bake from glTF".into(),
             );
         }
-        document.save(path)?;
+        document.stage(path, staging)?;
         Ok(warnings)
     }
 }

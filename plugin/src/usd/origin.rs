@@ -3,7 +3,7 @@
 
 use super::stage::{self, Fence, Opened};
 use crate::error::Error;
-use crate::files::scratch;
+use crate::files::{Unread, Witness, scratch};
 use crate::gltf::ReadOptions;
 use sinew_bridge::{Answer, Bridge, Request, Source, Way};
 use std::path::{Path, PathBuf};
@@ -28,6 +28,8 @@ pub(super) struct Origin {
     pub file: PathBuf,
     /// The number of the host's stage in the cache of UsdUtils.
     pub stage: Option<i64>,
+    /// What the file held when it was first opened; `None` where it is nobody's to change.
+    pub witness: Option<Witness>,
     /// Holds the file of what came as bytes.
     pub memory: Option<Arc<TempDir>>,
     /// Who composes it.
@@ -56,7 +58,12 @@ impl Origin {
         } else {
             chosen(options, warnings)
         };
-        Ok(Origin { file, stage: None, memory: None, backend, options: options.clone() })
+        let witness = Witness::of_file(&file).map_err(|why| match why {
+            Unread::Io(e) => Error::io(format!("cannot read {}", path.display()), e),
+            why => Error::input(format!("{} {why}", path.display())),
+        })?;
+        let witness = Some(witness);
+        Ok(Origin { file, stage: None, witness, memory: None, backend, options: options.clone() })
     }
 
     /// Bytes: they get a file of their own, with nothing beside it.
@@ -73,14 +80,15 @@ impl Origin {
         std::fs::write(&file, bytes).map_err(|e| Error::io("there is no room for what is in memory", e))?;
         let file = file.canonicalize().map_err(|e| Error::io("what is in memory cannot be read", e))?;
         let options = ReadOptions::default();
-        Ok(Origin { file, stage: None, memory: Some(Arc::new(scratch)), backend: Backend::BuiltIn, options })
+        let (memory, backend) = (Some(Arc::new(scratch)), Backend::BuiltIn);
+        Ok(Origin { file, stage: None, witness: None, memory, backend, options })
     }
 
     /// A stage of the host.
     pub fn stage(id: i64, options: &ReadOptions) -> Result<Origin, Error> {
         Bridge::get().map_err(|why| Error::input(why.to_string()))?;
         let (file, options) = (PathBuf::new(), options.clone());
-        Ok(Origin { file, stage: Some(id), memory: None, backend: Backend::OpenUsd, options })
+        Ok(Origin { file, stage: Some(id), witness: None, memory: None, backend: Backend::OpenUsd, options })
     }
 
     /// Composes it.

@@ -10,7 +10,7 @@ use super::stage::{self, Opened, said};
 use super::{Backend, Document, Home, Tolerance, spline, text, verify};
 use crate::document::Saved;
 use crate::error::Error;
-use crate::files::{Staging, scratch};
+use crate::files::{self, Staging};
 use glam::DMat4;
 use openusd::gf;
 use openusd::sdf::{self, AbstractData, Value};
@@ -50,19 +50,29 @@ impl Document {
     /// Writes to a `.usda`, `.usdc`, `.usd` or `.usdz` file. Returns what is worth knowing. On any error nothing is
     /// written.
     pub fn save(&self, path: &Path, how: Destination) -> Result<Saved, Error> {
-        let name = path.display().to_string();
-        stage::apart(&name, || self.try_save(path, how))
+        let mut staging = Staging::default();
+        let saved = self.stage(path, how, &mut staging)?;
+        staging.commit().map_err(|e| Error::from(e).in_file(&path.display().to_string()))?;
+        Ok(saved)
     }
 
-    fn try_save(&self, path: &Path, how: Destination) -> Result<Saved, Error> {
-        let folder = match path.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
-        };
+    /// Stages it. Written in place, it takes the place of what a link leads to, and only if nobody else has changed that since
+    /// it was read.
+    pub fn stage(&self, path: &Path, how: Destination, staging: &mut Staging) -> Result<Saved, Error> {
+        let name = path.display().to_string();
+        stage::apart(&name, || self.try_stage(path, how, staging))
+    }
+
+    fn try_stage(&self, path: &Path, how: Destination, staging: &mut Staging) -> Result<Saved, Error> {
+        let folder = files::folder_of(path);
         let folder = folder
             .canonicalize()
             .map_err(|e| Error::io(format!("cannot open the folder {}", folder.display()), e))?;
         let target = folder.join(path.file_name().ok_or_else(|| Error::input("the path names no file"))?);
+        let target = match how {
+            Destination::InPlace => target.canonicalize().unwrap_or(target),
+            _ => target,
+        };
         let ending = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
         let is_package = ending == "usdz";
         let is_own = target == self.origin.file;
@@ -97,13 +107,13 @@ impl Document {
         let (splined, spline_keys) = edits.splines();
         let saved = |remarks: Vec<String>| Saved { remarks, splined, spline_keys };
         if self.origin.backend == Backend::OpenUsd {
-            warnings.extend(self.save_elsewhere(&opened, edits, range, how, &target)?);
+            warnings.extend(self.save_elsewhere(&opened, edits, range, how, &target, staging)?);
             return Ok(saved(warnings));
         }
         if is_package {
             refuse_splines(&opened)?;
             self.author(&opened, edits, range)?;
-            self.package(&opened, &target)?;
+            self.put(&target, &self.package(&opened)?, staging)?;
             return Ok(saved(warnings));
         }
         let bytes = match how {
@@ -125,10 +135,16 @@ impl Document {
             }
             Destination::InPlace => self.in_place(&opened, edits, range)?,
         };
-        let mut staging = Staging::default();
-        staging.write(&target, &bytes)?;
-        staging.commit()?;
+        self.put(&target, &bytes, staging)?;
         Ok(saved(warnings))
+    }
+
+    /// Stages the bytes of a file; those of our own must still be what was read.
+    pub(super) fn put(&self, target: &Path, bytes: &[u8], staging: &mut Staging) -> Result<(), Error> {
+        match &self.origin.witness {
+            Some(witness) if target == self.origin.file => Ok(staging.write_over(target, bytes, witness)?),
+            _ => Ok(staging.write(target, bytes)?),
+        }
     }
 
     /// Says in a new layer what the root layer says of the stage, and names its sublayer.
@@ -204,26 +220,23 @@ impl Document {
         failed.map_or(Ok(()), Err)
     }
 
-    /// Packs the stage, changed in memory, into an archive.
-    fn package(&self, opened: &Opened, target: &Path) -> Result<(), Error> {
+    /// Packs the stage, changed in memory, into an archive, which is read again.
+    fn package(&self, opened: &Opened) -> Result<Vec<u8>, Error> {
+        let room = |e| Error::io("there is no room to write it", e);
+        let scratch = files::scratch().map_err(room)?;
+        let target = scratch.path().join("package.usdz");
         let root = opened.stage.root_layer().identifier().to_owned();
         let stem = self.origin.file.file_stem().map_or("scene".into(), |s| s.to_string_lossy().into_owned());
         let inner = if root.trim_end_matches(']').ends_with(".usda") { "usda" } else { "usdc" };
-        // Made elsewhere and read again first: on an error nothing of that name appears.
-        let room = scratch().map_err(|e| Error::io("there is no room to pack it", e))?;
-        let made = room.path().join("packed.usdz");
         let packed = openusd::usd_utils::create_new_usdz_package(
             &opened.stage,
             &root,
-            &made,
+            &target,
             Some(&format!("{stem}.{inner}")),
         );
         packed.map_err(|e| unwritten(&e))?;
-        verify::check_file(&made, opened)?;
-        let mut staging = Staging::default();
-        staging.copy(target, &made)?;
-        staging.commit()?;
-        Ok(())
+        verify::check_file(&target, opened)?;
+        std::fs::read(&target).map_err(room)
     }
 
     /// All that changed, and the time codes that it spans.

@@ -40,6 +40,7 @@ impl Document {
         range: Option<[f64; 2]>,
         how: Destination,
         target: &Path,
+        staging: &mut Staging,
     ) -> Result<Vec<String>, Error> {
         let scratch = room()?;
         let folder = target.parent().unwrap_or(Path::new("."));
@@ -80,9 +81,8 @@ impl Document {
                 warnings.extend(self.origin.write(&file, Way::InPlace, &made)?.warnings);
             }
         }
-        let mut staging = Staging::default();
-        staging.copy(target, &made)?;
-        staging.commit()?;
+        let bytes = std::fs::read(&made).map_err(|e| Error::io("what OpenUSD wrote cannot be read", e))?;
+        self.put(target, &bytes, staging)?;
         Ok(warnings)
     }
 

@@ -53,6 +53,11 @@ fn listing(folder: &Path) -> Vec<String> {
     out
 }
 
+/// The file of a document's buffer.
+fn data_of(document: &Path, buffer: usize) -> String {
+    text(document)["buffers"][buffer]["uri"].as_str().unwrap().replace("%20", " ")
+}
+
 fn text(path: &Path) -> Value {
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
 }
@@ -64,14 +69,15 @@ fn elsewhere_the_files_come_along_and_ours_stand_beside() {
     add(&mut document);
     let out = house.path().join("out");
     document.save(&out.join("my bake.gltf")).unwrap();
+    let data = data_of(&out.join("my bake.gltf"), 1);
+    assert!(data.starts_with("my bake.") && data.len() == "my bake.0123456789abcdef.bin".len(), "{data}");
     assert_eq!(
         listing(&out),
-        ["b.png", "my bake.bin", "my bake.gltf", "tex tures", "tex tures/a.png", "walk.bin"]
+        ["b.png", data.as_str(), "my bake.gltf", "tex tures", "tex tures/a.png", "walk.bin"]
     );
     assert_eq!(fs::read(out.join("walk.bin")).unwrap(), walk().1);
     let json = text(&out.join("my bake.gltf"));
     assert_eq!(json["buffers"][0], json!({ "byteLength": 48, "uri": "walk.bin" }));
-    assert_eq!(json["buffers"][1]["uri"], json!("my%20bake.bin"));
     assert_eq!(open(&out.join("my bake.gltf")).scene().clips.len(), 2);
     // Again: the same bytes are there, and that is fine.
     document.save(&out.join("my bake.gltf")).unwrap();
@@ -99,24 +105,139 @@ fn the_scenes_own_data_is_never_overwritten() {
     add(&mut document);
     document.save(&path).unwrap();
     assert_eq!(fs::read(house.path().join("in/walk.bin")).unwrap(), walk().1);
-    let json = text(&path);
-    assert_eq!(json["buffers"][1]["uri"], json!("walk-1.bin"));
-    // Once more, on what was just written.
+    let first = data_of(&path, 1);
+    // Once more, on what was just written: what an earlier bake added grows, in a file of its own.
     let mut document = open(&path);
     add(&mut document);
     document.save(&path).unwrap();
-    assert_eq!(text(&path)["buffers"][2]["uri"], json!("walk-2.bin"));
+    assert_eq!(text(&path)["buffers"].as_array().unwrap().len(), 2);
+    assert_ne!(data_of(&path, 1), first);
     assert_eq!(open(&path).scene().clips.len(), 3);
-    // A name that differs in case only is the same file on some disks.
-    document.save(&house.path().join("in/WALK.gltf")).unwrap();
-    assert_eq!(text(&house.path().join("in/WALK.gltf"))["buffers"][2]["uri"], json!("WALK-2.bin"));
+    // Nothing refers to the older one any more.
+    assert!(!house.path().join("in").join(&first).exists());
+    assert_eq!(fs::read(house.path().join("in/walk.bin")).unwrap(), walk().1);
     // An image that is called as the output would be.
     fs::write(house.path().join("in/odd.glb"), b"an image").unwrap();
-    let mut json = json;
+    let mut json = text(&path);
     json["images"] = json!([{ "uri": "odd.glb" }]);
     fs::write(&path, serde_json::to_vec(&json).unwrap()).unwrap();
     let error = open(&path).save(&house.path().join("in/odd.glb")).unwrap_err();
     assert!(error.to_string().contains("odd.glb") && error.to_string().contains("own data"), "{error}");
+}
+
+#[test]
+fn data_of_ours_goes_only_when_no_document_refers_to_it() {
+    let house = house();
+    let path = house.path().join("in/walk.gltf");
+    let bake = || {
+        let mut document = open(&path);
+        add(&mut document);
+        document.save(&path).unwrap();
+        data_of(&path, 1)
+    };
+    let first = bake();
+    fs::copy(&path, house.path().join("in/version 1.gltf")).unwrap();
+    let second = bake();
+    assert!(house.path().join("in").join(&first).exists());
+    assert_eq!(open(&house.path().join("in/version 1.gltf")).scene().clips.len(), 2);
+    bake();
+    assert!(!house.path().join("in").join(&second).exists());
+    // Somebody else's file of such a name, which holds something else, is not ours.
+    let foreign = house.path().join("in/walk.0123456789abcdef.bin");
+    fs::write(&foreign, b"theirs").unwrap();
+    let mut json = text(&path);
+    json["extras"] = json!("walk.0123456789abcdef.bin");
+    fs::write(&path, serde_json::to_vec(&json).unwrap()).unwrap();
+    let mut document = open(&path);
+    add(&mut document);
+    document.save(&house.path().join("in/x.glb")).unwrap();
+    fs::copy(house.path().join("in/version 1.gltf"), &path).unwrap();
+    assert!(foreign.exists());
+}
+
+#[test]
+fn a_file_that_somebody_changed_meanwhile_is_not_overwritten() {
+    let house = house();
+    let path = house.path().join("in/walk.gltf");
+    let mut document = open(&path);
+    add(&mut document);
+    let mut theirs = text(&path);
+    theirs["extras"] = json!("their work");
+    fs::write(&path, serde_json::to_vec(&theirs).unwrap()).unwrap();
+    let before = listing(&house.path().join("in"));
+    let error = document.save(&path).unwrap_err();
+    assert!(error.to_string().contains("changed by somebody else"), "{error}");
+    assert_eq!((text(&path), listing(&house.path().join("in"))), (theirs, before));
+    // One's own saves are not somebody else's.
+    let mut document = open(&path);
+    add(&mut document);
+    document.save(&path).unwrap();
+    document.save(&path).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn a_saved_file_keeps_its_link_and_mode_and_a_read_only_one_is_kept() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let house = house();
+    let (real, link) = (house.path().join("in/walk.gltf"), house.path().join("in/link.gltf"));
+    symlink("walk.gltf", &link).unwrap();
+    fs::set_permissions(&real, fs::Permissions::from_mode(0o600)).unwrap();
+    let mut document = open(&link);
+    add(&mut document);
+    document.save(&link).unwrap();
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert_eq!(open(&real).scene().clips.len(), 2);
+    assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o7777, 0o600);
+
+    fs::set_permissions(&real, fs::Permissions::from_mode(0o444)).unwrap();
+    let before = fs::read(&real).unwrap();
+    let mut document = open(&real);
+    add(&mut document);
+    let error = document.save(&real).unwrap_err();
+    assert!(error.to_string().contains("read-only"), "{error}");
+    assert_eq!(fs::read(&real).unwrap(), before);
+}
+
+#[cfg(unix)]
+#[test]
+fn files_are_not_taken_along_through_a_link_to_elsewhere() {
+    let house = house();
+    let out = house.path().join("out");
+    fs::create_dir(house.path().join("elsewhere")).unwrap();
+    std::os::unix::fs::symlink(house.path().join("elsewhere"), out.join("tex tures")).unwrap();
+    let error = open(&house.path().join("in/walk.gltf")).save(&out.join("x.gltf")).unwrap_err();
+    assert!(error.to_string().contains("link"), "{error}");
+    assert!(listing(&house.path().join("elsewhere")).is_empty());
+    assert_eq!(listing(&out), ["tex tures"]);
+}
+
+#[test]
+fn a_clip_is_replaced_time_and_again_and_the_file_does_not_grow() {
+    let house = tempfile::tempdir().unwrap();
+    let (json, bin) = walk();
+    let path = house.path().join("walk.glb");
+    fs::write(&path, glb(&json, Some(&bin))).unwrap();
+    let replace = |names: &[&str]| {
+        let mut document = open(&path);
+        for name in names {
+            let channels = [channel(0, Property::Translation, Segments::Linear)];
+            let clip = ClipToAdd { name, source: None, replace: true, channels: &channels };
+            document.add_clip(&clip).unwrap();
+        }
+        document.save(&path).unwrap();
+        fs::read(&path).unwrap()
+    };
+    let once = replace(&["A", "B"]);
+    for _ in 0..4 {
+        assert_eq!(replace(&["A", "B"]).len(), once.len());
+    }
+    // What it does not replace is as it was.
+    let (before, after) = (unglb(&once).0, unglb(&fs::read(&path).unwrap()).0);
+    assert_eq!(before["animations"][0], after["animations"][0]);
+    let (first, again) =
+        (open(&path), Document::from_bytes(&once, "x", None, &ReadOptions::default()).unwrap());
+    assert_eq!(format!("{:?}", first.scene().clips), format!("{:?}", again.scene().clips));
 }
 
 #[test]
@@ -146,8 +267,9 @@ fn glb_becomes_gltf_with_its_data_beside() {
     fs::write(house.path().join("walk.glb"), glb(&json, Some(&bin))).unwrap();
     let document = open(&house.path().join("walk.glb"));
     document.save(&house.path().join("walk.gltf")).unwrap();
-    assert_eq!(listing(house.path()), ["walk.bin", "walk.glb", "walk.gltf"]);
-    assert_eq!(fs::read(house.path().join("walk.bin")).unwrap(), bin);
+    let data = data_of(&house.path().join("walk.gltf"), 0);
+    assert_eq!(listing(house.path()), [data.as_str(), "walk.glb", "walk.gltf"]);
+    assert_eq!(fs::read(house.path().join(data)).unwrap(), bin);
 }
 
 #[test]

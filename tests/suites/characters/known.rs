@@ -1,7 +1,7 @@
 //! What should hold and does not yet, on made characters: `cargo test --test characters -- --ignored`. Whoever cures one takes
 //! its mark away.
 
-use super::{SEEN_DEG, are_their_keys, blow, near_their_keys, smooth, stand};
+use super::{are_their_keys, near_their_keys, smooth, stand};
 use crate::figures::Figure;
 use crate::thrown::{BIPED, near_when_thrown};
 use sinew_tests::made::character::Character;
@@ -31,12 +31,6 @@ fn feet_of_a_biped_that_goes_along_stand() {
 #[ignore = "a fox that only breathes has 18 % more jerk than its keys, which have next to none"]
 fn a_fox_that_idles_moves_as_smoothly_as_its_keys() {
     smooth(vec![Figure::made(&Character::quadruped(), "Idle")]);
-}
-
-#[test]
-#[ignore = "a ball of 5 kg at 5 m/s turns no joint of a human by more than 2 degrees"]
-fn a_blow_to_a_human_of_full_strength_is_seen() {
-    blow(&Figure::made(&Character::biped(), "Idle"), ["Spine1", "Chest"], None, SEEN_DEG);
 }
 
 #[test]

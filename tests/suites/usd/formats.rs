@@ -399,8 +399,12 @@ fn a_bake_from_gltf_to_usd_is_the_baked_clip() {
         (end - (report.first_frame + report.frames as f64 - 1.0) / report.frames_per_second).abs() < 1e-6
     );
     let glb = folder.path().join("stack.glb");
-    let request =
-        BakeRequest { scene, output: Some(glb.clone()), every_frame: true, ..BakeRequest::default() };
+    let request = BakeRequest {
+        scene,
+        output: Some(glb.clone()),
+        keys: Some(BakedKeys::EveryFrame),
+        ..BakeRequest::default()
+    };
     bake_file(&request, &mut |_| true).unwrap();
     let gltf = open(&glb);
     let times: Vec<f64> = (0..report.frames).map(|f| f as f64 / report.frames_per_second).collect();
@@ -414,7 +418,7 @@ fn bake_to(scene: &Path, output: &Path, every_frame: bool) -> Result<Report, Str
         scene: scene.into(),
         output: Some(output.into()),
         frames: Some([0.0, 12.0]),
-        every_frame,
+        keys: every_frame.then_some(BakedKeys::EveryFrame),
         read: backend::options(),
         ..BakeRequest::default()
     };

@@ -131,7 +131,7 @@ proptest! {
         prop_assert!(tree.prepare(&l.rows, &l.mobility, &l.gives));
         let some: Vec<u32> = (0..bodies as u32).filter(|b| b % 2 == 1 || *b == 0).rev().collect();
         let mut answers = vec![[[0.0; 6]; 6]; some.len() * some.len()];
-        tree.couple(&some, &mut answers);
+        tree.couple(&l.mobility, &some, &mut answers);
         for (n, &pushed) in some.iter().enumerate() {
             for k in 0..6 {
                 // The body alone, then what joints make of it.

@@ -19,7 +19,10 @@ mod keys;
 mod least_squares;
 mod samples;
 mod simplify;
+mod straight;
 mod tighten;
+
+pub use straight::{fit_straight, straight_error};
 
 use super::{Curve, CurveError, Kind, Segments};
 use crate::rotation;

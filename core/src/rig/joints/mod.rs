@@ -15,6 +15,7 @@ use crate::rotation;
 use crate::scene::Placement;
 use crate::setup::{self, At, JointFrame, JointKind, SetupError};
 use glam::{DQuat, DVec3};
+use std::collections::HashMap;
 
 /// Where a joint is at the first frame, in the world: its frames, and what carries them.
 struct Site {
@@ -23,9 +24,13 @@ struct Site {
     first: Placement,
 }
 
+/// Joints between the same two bodies.
+const MOST_BETWEEN_TWO: usize = 32;
+
 impl Compiler<'_> {
     /// Compiles every joint of the set-up.
     pub(super) fn joints(&mut self) -> Result<Vec<Joint>, SetupError> {
+        self.check_crowds()?;
         let mut joints = Vec::new();
         for (i, wanted) in self.setup.joints.iter().enumerate() {
             if self.idle.contains(&i) {
@@ -37,6 +42,25 @@ impl Compiler<'_> {
         let poses = self.poses(&joints);
         joints.extend(poses);
         Ok(joints)
+    }
+
+    /// Refuses a crowd of joints between the same two: each is solved with every other, and all but a few are redundant.
+    fn check_crowds(&self) -> Result<(), SetupError> {
+        let mut counts: HashMap<[&str; 2], usize> = HashMap::new();
+        for (i, joint) in self.setup.joints.iter().enumerate() {
+            let mut pair = [joint.between[0].as_str(), joint.between[1].as_str()];
+            pair.sort_unstable();
+            let count = counts.entry(pair).or_default();
+            *count += 1;
+            if *count > MOST_BETWEEN_TWO {
+                let [a, b] = pair;
+                let what = format!(
+                    "is one of more than {MOST_BETWEEN_TWO} joints between {a} and {b}; leave out those that say the same"
+                );
+                return Err(SetupError::new(format!("joints[{i}]"), what));
+            }
+        }
+        Ok(())
     }
 
     fn joint(&mut self, index: usize, wanted: &setup::Joint) -> Result<Vec<Joint>, SetupError> {

@@ -131,7 +131,7 @@ impl System {
     /// What pushes on each of `bodies` do to each: into `out`, by the one pushed and the one moved.
     pub fn couple(&mut self, rows: &[Rows], mobility: &[Mobility], bodies: &[u32], out: &mut [Square]) {
         if let Some(tree) = self.tree.as_mut().filter(|_| self.by_tree) {
-            tree.couple(bodies, out);
+            tree.couple(mobility, bodies, out);
             return;
         }
         let System { structure, factor, reach, sides, .. } = self;

@@ -17,12 +17,14 @@ mod rest;
 mod row;
 mod soft;
 mod solve;
+mod struck;
 mod sweeps;
 mod tie;
 
 use super::State;
 use super::carriers::Carriers;
 use super::cluster::Cluster;
+use super::hit::Blow;
 use super::islands::Islands;
 use super::lane::Lane;
 use super::linkage::{Given, Linkages};
@@ -93,6 +95,8 @@ pub struct Touch {
     /// Where the colliders of the cluster have been, and those that went where nobody thought they would.
     been: Vec<Bounds>,
     pub went: Vec<(u32, Bounds)>,
+    /// What struck a figure in the step that is taken again for it.
+    pub blow: Option<Blow>,
     /// How far each collider's furthest point was turned when the step ended, and how far it was moved in all, at most.
     moves: Vec<(f64, f64)>,
     bodies: Vec<Body>,
@@ -159,6 +163,7 @@ pub struct Touch {
     any_bounces: bool,
     any_lively: bool,
     any_wakes: bool,
+    any_hits: bool,
     /// Whether anything has rolling friction.
     any_rolls: bool,
 }
@@ -205,6 +210,7 @@ impl Touch {
             stamp: 0,
             been: vec![nowhere; all.len()],
             went: Vec::with_capacity(16),
+            blow: None,
             moves: vec![(0.0, 0.0); all.len()],
             bodies: vec![Body::STILL; bodies],
             bounds: vec![nowhere; all.len()],
@@ -249,6 +255,7 @@ impl Touch {
             any_bounces: all.iter().any(|c| c.material.bounce > 0.0),
             any_lively: all.iter().any(|c| c.material.bounce > solve::LIVELY),
             any_rolls: all.iter().any(|c| c.material.rolling > 0.0),
+            any_hits: rig.solids.iter().any(|s| s.hit.is_some()),
             any_wakes: rig.solids.iter().any(|s| s.release.is_some_and(|r| r.touched.is_some())),
         }
     }
@@ -367,6 +374,10 @@ pub fn touch(
         t.solve(&world, &mut lane.linkages);
         if let Some(b) = t.wakes(&world) {
             return Err(Cause::Wakes(b));
+        }
+        t.blow = t.struck(&world, &lane.balance);
+        if let Some(blow) = &t.blow {
+            return Err(Cause::Struck(blow.solid));
         }
         if let Some(b) = t.stopped_short(&world).or_else(|| t.bounces_twice(&world)).filter(|_| !whatever) {
             return Err(Cause::Bounces(b));

@@ -302,7 +302,9 @@ impl Touch {
             let speed = hardest.map(|s| -s.meeting).reduce(f64::max)?;
             let held = |b: &u32| {
                 let least = world.rig.solids.get(*b as usize)?.release?.touched?;
-                (world.state.solids[*b as usize].held && speed >= least).then_some(*b)
+                let body = *b as usize;
+                let held = world.state.solids[body].held && world.state.released[body].by_touch(world.from);
+                (held && speed >= least).then_some(*b)
             };
             c.bodies.iter().find_map(held)
         })

@@ -1,5 +1,6 @@
 //! What can be typed.
 
+use crate::stop::Limits;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use sinew_core::setup::{self, Wish};
 use sinew_plugin::gltf::{PhysicsDialect, ReadOptions};
@@ -10,12 +11,18 @@ use std::path::{Path, PathBuf};
 /// Gives keyed animation weight: simulates muscles of limited strength that chase the keys, and bakes the result as a new clip.
 ///
 /// Exit codes: 0 done, 1 done but something fell short (the warnings say what), 2 bad use, 3 bad input, 4 reading or
-/// writing failed, 5 cancelled.
+/// writing failed, 5 cancelled, or stopped by a limit; 130 when Ctrl-C is pressed twice.
 #[derive(Parser)]
 #[command(name = "sinew", version, arg_required_else_help = true)]
 pub struct Arguments {
     #[command(subcommand)]
     pub command: Command,
+    /// Stop after so many seconds, with nothing written.
+    #[arg(long, global = true, value_name = "SECONDS", value_parser = positive)]
+    pub max_seconds: Option<f64>,
+    /// Stop when so many bytes of memory are used, with nothing written.
+    #[arg(long, global = true, value_name = "BYTES")]
+    pub max_memory: Option<usize>,
 }
 
 #[derive(Subcommand)]
@@ -143,6 +150,13 @@ pub struct Bake {
     /// (weighty), 0.6 (loose), 0.8 (limp) and 1 (ragdoll).
     #[arg(long, value_name = "0..1", value_parser = share, conflicts_with = "preset")]
     pub looseness: Option<f64>,
+    /// A blow without an object: a bone, a frame, a direction in the world (x, -z, or 1:0.5:0) and newton seconds; 5 kg that
+    /// come at 5 m/s have 25. May be given several times.
+    #[arg(long, value_name = "BONE,FRAME,DIRECTION,NS", value_parser = hit, allow_hyphen_values = true)]
+    pub hit: Vec<setup::Impulse>,
+    /// A frame whose pose must be hit, whatever pulls at it. May be given several times.
+    #[arg(long = "hard-key", value_name = "FRAME", allow_negative_numbers = true)]
+    pub hard_key: Vec<f64>,
     /// What holds characters up [default: as in the set-up].
     #[arg(long)]
     pub root: Option<Root>,
@@ -155,7 +169,10 @@ pub struct Bake {
     /// First and last frame [default: the clip's].
     #[arg(long, num_args = 2, value_names = ["FIRST", "LAST"], allow_negative_numbers = true)]
     pub frames: Option<Vec<f64>>,
-    /// Write a key on every frame instead of few.
+    /// Which keys to write [default: cubic].
+    #[arg(long, conflicts_with = "every_frame")]
+    pub keys: Option<Keys>,
+    /// The same as --keys every-frame.
     #[arg(long)]
     pub every_frame: bool,
     /// How far the baked curves may be from the simulation, in scene units.
@@ -267,6 +284,18 @@ pub enum Preset {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
+pub enum Keys {
+    /// Few keys with tangents, within the tolerance.
+    Cubic,
+    /// Few keys with straight lines between them, within the tolerance.
+    Linear,
+    /// One on every frame.
+    EveryFrame,
+    /// What Blender's importer of glTF, which drops tangents, shows as it is: linear.
+    Blender,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
 pub enum Root {
     /// Their keys.
     Guided,
@@ -295,6 +324,11 @@ pub enum Physics {
 }
 
 impl Arguments {
+    /// What the job may use.
+    pub fn limits(&self) -> Limits {
+        Limits { seconds: self.max_seconds, memory: self.max_memory }
+    }
+
     /// The scene, where there is one.
     pub fn scene(&self) -> Option<&Path> {
         match &self.command {
@@ -420,6 +454,8 @@ impl Bake {
                 Preset::Ragdoll => setup::Preset::Ragdoll,
             }),
             looseness: self.looseness,
+            hits: self.hit.clone(),
+            hard_keys: self.hard_key.clone(),
             root: self.root.map(|r| match r {
                 Root::Guided => setup::Root::Guided,
                 Root::Planted => setup::Root::Planted,
@@ -428,7 +464,12 @@ impl Bake {
             detail: self.detail,
             threads: self.threads,
             frames: self.frames.as_ref().map(|f| [f[0], f[1]]),
-            every_frame: self.every_frame,
+            keys: match (self.keys, self.every_frame) {
+                (Some(Keys::EveryFrame), _) | (None, true) => Some(setup::BakedKeys::EveryFrame),
+                (Some(Keys::Linear | Keys::Blender), _) => Some(setup::BakedKeys::Linear),
+                (Some(Keys::Cubic), _) => Some(setup::BakedKeys::Fitted),
+                (None, false) => None,
+            },
             tolerance: self.tolerance,
             tolerance_deg: self.tolerance_deg,
             looped: self.looped,
@@ -449,8 +490,57 @@ impl Bake {
     }
 }
 
+/// A number above 0.
+fn positive(text: &str) -> Result<f64, String> {
+    let value: f64 = text.parse().map_err(|_| "not a number".to_string())?;
+    if value > 0.0 && value.is_finite() { Ok(value) } else { Err("must be above 0".into()) }
+}
+
 /// A number from 0 to 1.
 fn share(text: &str) -> Result<f64, String> {
     let value: f64 = text.parse().map_err(|_| "not a number".to_string())?;
     if (0.0..=1.0).contains(&value) { Ok(value) } else { Err("must be from 0 to 1".into()) }
+}
+
+/// A blow: BONE,FRAME,DIRECTION,NEWTON_SECONDS. Names may have commas.
+fn hit(text: &str) -> Result<setup::Impulse, String> {
+    let mut parts = text.rsplitn(4, ',');
+    let [Some(strength), Some(towards), Some(frame), Some(node)] = std::array::from_fn(|_| parts.next())
+    else {
+        return Err("must be BONE,FRAME,DIRECTION,NEWTON_SECONDS, as in Chest,24,-z,30".into());
+    };
+    let number = |text: &str, what: &str| match text.trim().parse::<f64>() {
+        Ok(value) if value.is_finite() => Ok(value),
+        _ => Err(format!("{what} \"{text}\" is not a number")),
+    };
+    let (frame, strength) = (number(frame, "the frame")?, number(strength, "newton seconds")?);
+    let [x, y, z] = direction(towards)?;
+    let length = (x * x + y * y + z * z).sqrt();
+    if !(length > 0.0) {
+        return Err(format!("the direction \"{towards}\" has no length"));
+    }
+    let impulse = [x, y, z].map(|v| v * strength / length);
+    Ok(setup::Impulse { node: node.into(), frame, impulse })
+}
+
+/// An axis, such as x or -z, or three numbers with colons between.
+fn direction(text: &str) -> Result<[f64; 3], String> {
+    let wrong = || {
+        format!("the direction \"{text}\" is neither x, y, z, -x, -y, -z nor three numbers such as 1:0:-0.5")
+    };
+    let text = text.trim();
+    let (sign, axis) =
+        text.strip_prefix('-').map_or((1.0, text.strip_prefix('+').unwrap_or(text)), |t| (-1.0, t));
+    match axis {
+        "x" | "X" => return Ok([sign, 0.0, 0.0]),
+        "y" | "Y" => return Ok([0.0, sign, 0.0]),
+        "z" | "Z" => return Ok([0.0, 0.0, sign]),
+        _ => {}
+    }
+    let numbers: Vec<f64> =
+        text.split(':').map(|n| n.trim().parse::<f64>()).collect::<Result<_, _>>().map_err(|_| wrong())?;
+    match numbers[..] {
+        [x, y, z] if numbers.iter().all(|n| n.is_finite()) => Ok([x, y, z]),
+        _ => Err(wrong()),
+    }
 }

@@ -4,6 +4,7 @@
 mod arguments;
 mod progress;
 mod say;
+mod stop;
 
 use arguments::{Arguments, Command};
 use clap::Parser;
@@ -16,16 +17,20 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let json = arguments.json();
     let flags = arguments.flags();
-    match check_scene(&arguments).and_then(|()| run(arguments)).map_err(|e| blame_flags(e, &flags)) {
+    stop::listen(arguments.limits(), json);
+    let done = check_scene(&arguments).and_then(|()| run(arguments)).map_err(|e| blame_flags(e, &flags));
+    stop::claim();
+    match done {
         Ok(status) => ExitCode::from(u8::from(status == Status::FellShort)),
         Err(error) => {
             if json {
                 let code = error.exit_code();
                 let said =
                     serde_json::json!({ "status": "error", "exit_code": code, "error": error.to_string() });
-                say::print(&say::json(&said));
+                // The code says it, too.
+                let _ = say::print_data(&say::json(&said));
             }
-            eprintln!("sinew: {error}");
+            say::tell(&format!("sinew: {error}"));
             ExitCode::from(error.exit_code())
         }
     }
@@ -72,7 +77,7 @@ fn run(arguments: Arguments) -> Result<Status, JobError> {
             let report = job::bake_file(&request, &mut |p| bar.show(p));
             bar.clear();
             let report = report?;
-            say::print(&if a.input.json { say::json(&report) } else { say::bake(&report) });
+            say::report(&report, a.input.json, say::bake)?;
             Ok(report.status)
         }
         Command::Assemble(a) => {
@@ -81,24 +86,24 @@ fn run(arguments: Arguments) -> Result<Status, JobError> {
             let report = job::assemble_file(&request, &mut |p| bar.show(p));
             bar.clear();
             let report = report?;
-            say::print(&if a.input.json { say::json(&report) } else { say::assembly(&report) });
+            say::report(&report, a.input.json, say::assembly)?;
             Ok(report.status)
         }
         Command::Inspect(a) => {
             let (input, wish) = (&a.input, a.figure.wish());
             let found =
                 job::inspect(&input.scene, &input.source(), input.clip.as_deref(), &wish, &input.read())?;
-            say::print(&if input.json { say::json(&found) } else { say::inspection(&found) });
+            say::report(&found, input.json, say::inspection)?;
             Ok(Status::Done)
         }
         Command::Setup(a) => {
             let Some(scene) = &a.scene else {
-                say::print(&sinew_core::setup::schema());
+                say::print_data(&sinew_core::setup::schema())?;
                 return Ok(Status::Done);
             };
             if let Some(output) = &a.into {
                 let report = job::physics_file(&a.request(scene, output))?;
-                say::print(&if a.json { say::json(&report) } else { say::physics(&report) });
+                say::report(&report, a.json, say::physics)?;
                 return Ok(report.status);
             }
             set_up(scene, &a)?;
@@ -107,10 +112,8 @@ fn run(arguments: Arguments) -> Result<Status, JobError> {
         Command::Version { json } => {
             let version = env!("CARGO_PKG_VERSION");
             let setup = sinew_core::setup::VERSION;
-            say::print(&match json {
-                true => say::json(&serde_json::json!({ "version": version, "setup_version": setup })),
-                false => format!("sinew {version} (set-up format {setup})\n"),
-            });
+            let said = serde_json::json!({ "version": version, "setup_version": setup });
+            say::report(&said, json, |_| format!("sinew {version} (set-up format {setup})\n"))?;
             Ok(Status::Done)
         }
     }
@@ -121,12 +124,11 @@ fn set_up(scene: &Path, a: &arguments::Setup) -> Result<(), JobError> {
     let document = Document::open(scene, &a.read())?;
     let loaded =
         job::load_setup_with(scene, &document, &SetupSource::Automatic, a.clip.as_deref(), &a.figure.wish())?;
-    loaded.warnings.iter().for_each(|w| eprintln!("warning: {w}"));
+    loaded.warnings.iter().for_each(|w| say::tell(&format!("warning: {w}")));
     let setup = loaded.setup;
     let text = sinew_core::setup::to_text_with_sliders(&setup);
     if a.json {
-        say::print(&text);
-        return Ok(());
+        return say::print_data(&text);
     }
     let file = a.output.clone().unwrap_or_else(|| job::setup_beside(scene));
     if file.extension().is_none_or(|e| e != "json") {
@@ -151,6 +153,5 @@ fn set_up(scene: &Path, a: &arguments::Setup) -> Result<(), JobError> {
         file.display(),
         say::count(setup.bodies.len(), "body", "bodies"),
         scene.display()
-    ));
-    Ok(())
+    ))
 }

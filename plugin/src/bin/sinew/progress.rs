@@ -1,10 +1,9 @@
-//! A bar on a terminal, plain lines off it, and stopping on Ctrl-C or TERM.
+//! A bar on a terminal, plain lines off it.
 
+use crate::{say, stop};
 use indicatif::{ProgressBar, ProgressStyle};
 use sinew_plugin::job::{Progress, Stage};
 use std::io::IsTerminal;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Off a terminal, a line at most this often.
@@ -15,7 +14,6 @@ pub struct Bar {
     bar: Option<ProgressBar>,
     lines: bool,
     last_line: Instant,
-    stop: Arc<AtomicBool>,
 }
 
 impl Bar {
@@ -25,15 +23,10 @@ impl Bar {
         let style = ProgressStyle::with_template("{msg:9} [{bar:40}] frame {pos}/{len}  {eta} left")
             .unwrap_or_else(|_| ProgressStyle::default_bar())
             .progress_chars("=> ");
-        let stop = Arc::new(AtomicBool::new(false));
-        let flag = stop.clone();
-        // Without the handler a signal just ends the process, which leaves no half file either.
-        let _ = ctrlc::set_handler(move || flag.store(true, Ordering::Relaxed));
         Bar {
             bar: (!quiet && terminal).then(|| ProgressBar::new(0).with_style(style)),
             lines: !quiet && !terminal,
             last_line: Instant::now(),
-            stop,
         }
     }
 
@@ -53,10 +46,10 @@ impl Bar {
                 bar.set_position(p.done as u64);
             }
         } else if self.lines && self.last_line.elapsed() >= LINE_EVERY {
-            eprintln!("{word} {}/{}", p.done, p.of);
+            say::tell(&format!("{word} {}/{}", p.done, p.of));
             self.last_line = Instant::now();
         }
-        !self.stop.load(Ordering::Relaxed)
+        !stop::is_asked()
     }
 
     /// Takes the bar away.

@@ -3,20 +3,64 @@
 use serde::Serialize;
 use sinew_core::cycle::Gap;
 use sinew_core::motion::Touching;
-use sinew_plugin::job::{AssemblyReport, Inspection, PhysicsReport, Report};
+use sinew_plugin::job::{AssemblyReport, Inspection, JobError, PhysicsReport, Report};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::io::Write as _;
+
+/// What readers that drop tangents are off by is said from here on, degrees.
+const SEEN_DEG: f64 = 0.5;
 
 /// Bodies listed before the rest is only counted.
 const MOST_ROWS: usize = 12;
 /// Pairs that struck each other, likewise.
 const MOST_PAIRS: usize = 5;
 
-/// Prints on standard output. A reader who has left (`sinew … | head`) is no failure of the job.
-pub fn print(text: &str) {
+/// Prints a report. Fails where it is lost; a person who has seen enough (`sinew … | head`) loses nothing.
+pub fn print(text: &str) -> Result<(), JobError> {
+    match out(text) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(lost(error)),
+        _ => Ok(()),
+    }
+}
+
+/// Prints what another program reads. Fails where any of it is lost.
+pub fn print_data(text: &str) -> Result<(), JobError> {
+    out(text).map_err(lost)
+}
+
+fn out(text: &str) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    out.write_all(harmless(text).as_bytes()).and_then(|()| out.flush())
+}
+
+fn lost(error: std::io::Error) -> JobError {
+    JobError::Io { file: "standard output".into(), error }
+}
+
+/// Says something on standard error, where somebody may listen or not.
+pub fn tell(text: &str) {
+    let mut out = std::io::stderr().lock();
+    let _ = writeln!(out, "{}", harmless(text));
+}
+
+/// A text without what moves a terminal's cursor, paints it, or turns the direction of writing: names come from files.
+/// Written as in JSON, so that JSON stays the same.
+fn harmless(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        let turns = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}');
+        match (c.is_control() && c != '\n') || turns {
+            true => _ = write!(out, "\\u{:04x}", u32::from(c)),
+            false => out.push(c),
+        }
+    }
+    out
+}
+
+/// Prints a report for people, or as JSON.
+pub fn report<T: Serialize>(of: &T, as_json: bool, text: impl FnOnce(&T) -> String) -> Result<(), JobError> {
+    if as_json { print_data(&json(of)) } else { print(&text(of)) }
 }
 
 /// `value` as JSON.
@@ -86,6 +130,13 @@ pub fn bake(r: &Report) -> String {
         number(r.max_fit_error),
         r.max_fit_error_deg
     );
+    if r.straight_error_deg > SEEN_DEG {
+        _ = writeln!(
+            text,
+            "  a reader that drops tangents, such as Blender's importer of glTF, is off by up to {:.1} deg; --keys blender is not",
+            r.straight_error_deg
+        );
+    }
     if let Some(turn) = &r.looped {
         let gap = |g: &Gap| {
             let velocity = g.velocity_percent.map_or(String::new(), |v| format!(", velocity {v:.2} %"));

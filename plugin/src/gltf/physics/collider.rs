@@ -96,10 +96,35 @@ impl Reader<'_> {
         if is_tapered {
             self.note("tapered shapes count with their mean radius", node);
         }
+        if self.has_wrong_size(node) {
+            self.note("a size that is not a number is taken as if it were not said", node);
+        }
         if form.is_none() {
             self.note("a shape that is not known here, or has no size, is left out", node);
         }
         form
+    }
+
+    /// Whether the shape of a node's collider has a size that is not numbers.
+    fn has_wrong_size(&self, node: usize) -> bool {
+        fn wrong(value: &Value) -> bool {
+            match value {
+                Value::Array(items) => items.iter().any(wrong),
+                Value::Object(map) => {
+                    map.iter().any(|(key, v)| !["extras", "extensions"].contains(&key.as_str()) && wrong(v))
+                }
+                Value::Number(n) => n.as_f64().is_none(),
+                Value::Bool(_) => false,
+                _ => true,
+            }
+        }
+        let (root, own) = (&self.json["extensions"], self.extensions(node));
+        let khronos =
+            index(&own[KHR_BODY]["collider"]["geometry"]["shape"]).map(|i| &root[KHR_SHAPE]["shapes"][i]);
+        let omi = index(&own[OMI_BODY]["collider"]["shape"]).or_else(|| index(&own[OMI_SHAPE]["shape"]));
+        let shape = khronos.or_else(|| omi.map(|i| &root[OMI_SHAPE]["shapes"][i]));
+        let sizes = shape.and_then(|s| s["type"].as_str().map(|kind| &s[kind]));
+        sizes.is_some_and(|sizes| !sizes.is_null() && wrong(sizes))
     }
 
     /// The form of a node's collider, and whether its ends differ in radius.

@@ -132,10 +132,16 @@ impl Document {
         }
         contact::clean(&mut setup.bodies);
         setup.joints = (0..scene.nodes.len()).filter_map(|node| reader.joint(node)).collect();
-        if let Some(gravity) = gravity(&self.json()["extensions"][OMI_GRAVITY]) {
-            setup.world.gravity = gravity;
+        let pull = &self.json()["extensions"][OMI_GRAVITY];
+        let mut warnings = reader.notes.finish();
+        match gravity(pull) {
+            Some(gravity) => setup.world.gravity = gravity,
+            None if pull.is_null() => {}
+            None => warnings.push(
+                "physics of the scene: its gravity is not a strength and a direction that can be; the usual one counts".into(),
+            ),
         }
-        Ok(Some(Physics { setup, warnings: reader.notes.finish() }))
+        Ok(Some(Physics { setup, warnings }))
     }
 }
 

@@ -56,8 +56,15 @@ impl Reader<'_> {
             self.note("a sheared matrix cannot be moved by curves: left as it is", node);
             return None;
         }
-        if number(&values["mass"]).is_some_and(|m| m <= 0.0) {
-            self.note("a mass of 0 means infinite: it holds still or moves as keyed", node);
+        self.check_values(node, values);
+        if let Some(mass) = number(&values["mass"]).filter(|m| *m <= 0.0) {
+            self.note(
+                match mass < 0.0 {
+                    true => "a mass below 0 means nothing: it holds still or moves as keyed",
+                    false => "a mass of 0 means infinite: it holds still or moves as keyed",
+                },
+                node,
+            );
             return None;
         }
         if number(&values["gravityFactor"]).is_some_and(|g| g != 1.0) {
@@ -86,6 +93,21 @@ impl Reader<'_> {
         body.velocity = velocity.map(|v| (turn * v).to_array());
         body.spin = spin.map(|v| (turn * v).to_array());
         Some(body)
+    }
+
+    /// Notes what is said, but not as numbers that can be.
+    fn check_values(&mut self, node: usize, values: &Value) {
+        let said = |key: &str| !values[key].is_null();
+        if ["mass", "gravityFactor"].iter().any(|k| said(k) && number(&values[*k]).is_none()) {
+            self.note(
+                "mass or gravityFactor is not a number that can be: taken as if it were not said",
+                node,
+            );
+        }
+        let vectors = ["linearVelocity", "angularVelocity", "centerOfMass", "inertiaDiagonal"];
+        if vectors.iter().any(|k| said(k) && vector(&values[*k]).is_none()) {
+            self.note("a velocity, centre or inertia is not three numbers that can be: taken as if it were not said", node);
+        }
     }
 
     /// Shape and material from a body's colliders.
