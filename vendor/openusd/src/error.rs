@@ -170,32 +170,3 @@ impl From<sdf::EditError> for Error {
         Self::Authoring(error.into())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn transparent_display() {
-        let error = Error::from(sdf::Path::new("not a path").unwrap_err());
-        assert_eq!(
-            error.to_string(),
-            sdf::Path::new("not a path").unwrap_err().to_string(),
-            "the root error renders as the module error it wraps"
-        );
-    }
-
-    #[test]
-    fn nested_cause_stays_typed() {
-        let error = Error::from(pcp::QueryError::from(sdf::PathParseError {
-            input: "x".into(),
-            offset: 0,
-            reason: "test",
-        }));
-        // The typed cause stays matchable through the enum nesting.
-        let Error::Query(pcp::QueryError::Path(path_error)) = error else {
-            panic!("expected Query(Path), got: {error}");
-        };
-        assert_eq!(path_error.reason, "test");
-    }
-}

@@ -10,7 +10,7 @@
 //!
 //! Typed views for the domain schemas (`UsdGeom`, `UsdShade`, `UsdSkel`, and
 //! friends) build on this crate and ship separately as
-//! [`openusd-schemas`](https://docs.rs/openusd-schemas).
+//! `openusd-schemas`.
 //!
 //! # Modules
 //!

@@ -165,24 +165,3 @@ fn record_failures(site: Option<&AssetSite>, failures: Vec<sdf::AssetExpressionF
         });
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// An expression-valued asset with no site to supply variables (no composed
-    /// index or no authoring site for the field) stays unevaluated, and reports
-    /// nothing: without a site there is no layer or path to name.
-    #[test]
-    fn expr_asset_without_site() {
-        let graph = LayerGraph::from_layers(Vec::new(), 0, sdf::LayerRegistry::default());
-        let mut errors = Diagnostics::default();
-        let value = Value::AssetPath(sdf::AssetPath::new("`${A}`"));
-        let resolved = resolve_values(&graph, value, None, &mut errors)
-            .try_as_asset_path()
-            .expect("an asset value stays one");
-        assert_eq!(resolved.as_str(), "`${A}`", "the authored expression is kept");
-        assert!(resolved.evaluated_path().is_none(), "no evaluated path is derived");
-        assert!(errors.is_empty(), "no site means no diagnostic");
-    }
-}

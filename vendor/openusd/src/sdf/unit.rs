@@ -110,38 +110,3 @@ impl fmt::Display for Unit {
         f.write_str(self.name())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_round_trip() {
-        for unit in Unit::VARIANTS {
-            assert_eq!(Unit::from_name(unit.name()), Some(*unit), "{unit}");
-        }
-        assert_eq!(Unit::from_name("furlong"), None);
-    }
-
-    /// A category measures in the one unit whose scale is 1.0, which is how
-    /// C++ picks its default rather than by naming it.
-    #[test]
-    fn default_unit_scales_one() {
-        for category in [UnitCategory::Length, UnitCategory::Angular, UnitCategory::Dimensionless] {
-            let default = category.default_unit();
-            assert_eq!(default.category(), category);
-            assert_eq!(default.scale(), 1.0);
-            let ones = Unit::VARIANTS
-                .iter()
-                .filter(|unit| unit.category() == category && unit.scale() == 1.0)
-                .count();
-            assert_eq!(ones, 1, "{category:?}");
-        }
-    }
-
-    #[test]
-    fn scales_convert() {
-        assert_eq!(Unit::Centimeter.scale() / Unit::Millimeter.scale(), 10.0);
-        assert_eq!(Unit::Percent.scale(), 0.01);
-    }
-}

@@ -77,34 +77,3 @@ impl sdf::FileFormat for UsdaFileFormat {
         TextWriter::write(data, &mut sink)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use super::*;
-    use crate::sdf::{AbstractData, FileFormat, SpecType};
-
-    /// Text shared with an asset parses from the shared bytes.
-    #[test]
-    fn shared_buffer_parse() {
-        let bytes: Arc<[u8]> = b"#usda 1.0\ndef \"Root\"\n{\n}\n".to_vec().into();
-        let data = UsdaFileFormat.read_bytes(bytes.into(), "shared.usda").expect("parse");
-        assert_eq!(data.spec_type(&sdf::path("/Root").unwrap()), Some(SpecType::Prim));
-    }
-
-    #[test]
-    fn parse_builds_data() {
-        let data = parse("#usda 1.0\ndef \"Root\"\n{\n    float size = 2.5\n}\n").expect("parse");
-
-        let root = sdf::path("/Root").unwrap();
-        assert_eq!(data.spec_type(&root), Some(SpecType::Prim));
-
-        let size = root.append_property("size").unwrap();
-        assert_eq!(data.spec_type(&size), Some(SpecType::Attribute));
-        assert_eq!(
-            data.get_field(&size, "default").unwrap().into_owned(),
-            sdf::Value::Float(2.5)
-        );
-    }
-}

@@ -329,34 +329,3 @@ pub enum Type {
     PathExpression = 57,
     Relocates = 58,
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn test_version_cmp() {
-        assert_ne!(version(0, 4, 0), version(0, 4, 1));
-        assert_eq!(version(0, 4, 0), version(0, 4, 0));
-        assert!(version(0, 4, 0) < version(0, 10, 0));
-    }
-
-    #[test]
-    fn test_is_valid() {
-        let version = version(1, 1, 1);
-        assert!(version.is_valid());
-
-        let version = Version::default();
-        assert!(!version.is_valid());
-    }
-
-    #[test]
-    fn test_version_from_bootstrap() {
-        let mut boot = Bootstrap::default();
-        boot.version[0] = 1;
-        boot.version[1] = 2;
-        boot.version[2] = 3;
-
-        assert_eq!(Version::from(boot), version(1, 2, 3));
-    }
-}

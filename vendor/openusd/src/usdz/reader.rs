@@ -190,21 +190,3 @@ impl Archive {
 pub(crate) fn is_layer_name(name: &str) -> bool {
     sdf::LayerRegistry::find_by_extension(ar::extension(name)).is_some_and(|format| !format.is_package())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Result;
-
-    #[test]
-    fn test_open_usdz() -> Result<()> {
-        let mut archive = Archive::open("fixtures/test.usdz")?;
-        let data = archive.read("file_1.usdc")?;
-        let root = sdf::Path::abs_root();
-
-        assert!(data.has_spec(&root));
-        assert_eq!(data.spec_type(&root), Some(sdf::SpecType::PseudoRoot));
-
-        Ok(())
-    }
-}
