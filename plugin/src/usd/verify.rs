@@ -26,9 +26,40 @@ pub(super) fn is_list_of_children(field: &str) -> bool {
     CHILDREN.iter().any(|key| key.as_str() == field)
 }
 
-/// Whether two values are the same, be they numbers or not.
+/// Whether two values, or two without one, say the same.
 pub(super) fn same(a: &Option<Value>, b: &Option<Value>) -> bool {
-    a == b || format!("{a:?}") == format!("{b:?}")
+    match (a, b) {
+        (Some(a), Some(b)) => alike(a, b),
+        (a, b) => a.is_none() && b.is_none(),
+    }
+}
+
+/// Whether two values say the same: dictionaries in any order, zeros of any sign, and what is no number is alike as such.
+fn alike(a: &Value, b: &Value) -> bool {
+    let alike_each =
+        |a: &[Value], b: &[Value]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| alike(a, b));
+    match (a, b) {
+        (Value::Dictionary(a), Value::Dictionary(b))
+        | (Value::UnregisteredDictionary(a), Value::UnregisteredDictionary(b)) => {
+            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| alike(a, b)))
+        }
+        (Value::TimeSamples(a), Value::TimeSamples(b)) => alike_samples(a, b),
+        (Value::ValueVec(a), Value::ValueVec(b)) => alike_each(a, b),
+        // The second where a number of many is none.
+        _ => a == b || without_signs_of_zeros(a) == without_signs_of_zeros(b),
+    }
+}
+
+fn alike_samples(a: &[(f64, Value)], b: &[(f64, Value)]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|((t, a), (u, b))| t == u && alike(a, b))
+}
+
+fn without_signs_of_zeros(value: &Value) -> String {
+    let mut said = format!("{value:?}");
+    for end in [",", ")", "]", " "] {
+        said = said.replace(&format!("-0.0{end}"), &format!("0.0{end}"));
+    }
+    said
 }
 
 /// Why nothing is written.
@@ -126,7 +157,7 @@ fn differs(a: &Prim, b: &Prim) -> Result<Option<(String, &'static str)>, openusd
         }
         // Paths of assets are written anew.
         let is_asset = attribute.type_name()?.is_some_and(|t| t.as_str().starts_with("asset"));
-        if !is_asset && values(&attribute)? != values(&twin)? {
+        if !is_asset && !same_values(&attribute, &twin)? {
             return Ok(Some((name, "its values differ")));
         }
     }
@@ -139,13 +170,8 @@ fn differs(a: &Prim, b: &Prim) -> Result<Option<(String, &'static str)>, openusd
     Ok(None)
 }
 
-/// All that an attribute says, in full: numbers that are none are the same as such.
-fn values(attribute: &Attribute) -> Result<String, openusd::Error> {
-    let samples = super::flatten::samples(attribute)?;
-    let mut said = format!("{:?} {samples:?}", attribute.get::<Value>()?);
-    // A zero has no sign, which text does not keep.
-    for end in [",", ")", "]", " "] {
-        said = said.replace(&format!("-0.0{end}"), &format!("0.0{end}"));
-    }
-    Ok(said)
+/// Whether two attributes have the same default and the same samples.
+fn same_values(a: &Attribute, b: &Attribute) -> Result<bool, openusd::Error> {
+    Ok(same(&a.get::<Value>()?, &b.get::<Value>()?)
+        && alike_samples(&super::flatten::samples(a)?, &super::flatten::samples(b)?))
 }
