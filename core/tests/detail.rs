@@ -128,7 +128,7 @@ fn a_hard_pose_is_hit_on_its_frame_without_a_pop() {
     let at = |k: usize| hard.solid(0).nth(k).unwrap();
     let keyed = at(120);
     assert!((keyed.node.position - keyed.keys.position).length() < 1e-12);
-    let velocity = |of: fn(&Sample) -> DVec3| 48.0 * (of(&at(121)) - of(&at(119)));
+    let velocity = |of: fn(&Sample) -> DVec3| 48.0 * (of(at(121)) - of(at(119)));
     let off = (velocity(|s| s.node.position) - velocity(|s| s.keys.position)).length();
     assert!(off < 0.01, "{off} m/s");
     assert_eq!(at(90).node, free.solid(0).nth(90).unwrap().node, "physics until then");

@@ -293,7 +293,7 @@ impl Resolver for Fenced {
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, "outside the scene's folder"));
         }
         let asset = self.inner.open_asset(resolved_path)?;
-        let size = asset.size()? as u64;
+        let size = asset.size()?;
         self.met.bytes.set(self.met.bytes.get().saturating_add(size));
         BYTES.set(BYTES.get().saturating_add(size));
         Ok(asset)

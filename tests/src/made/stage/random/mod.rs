@@ -14,6 +14,10 @@ pub enum Arcs {
     Onward,
     /// To any prim of any file: in circles, too.
     Anywhere,
+    /// Onward, and only what composes as in OpenUSD however it meets: sublayers, references and payloads with offsets,
+    /// variants, clips. Left out, because stages of them are known to differ: inherits, specializes, instances, relocates,
+    /// variant sets inside of variants, offsets of sublayers; and orientations in single precision, which OpenUSD turns coarsely.
+    Agreed,
 }
 
 /// A root prim: its file and which of it. Those of layers of one stage have the same names.
@@ -77,6 +81,10 @@ impl Root {
 }
 
 impl Plan {
+    fn is_agreed(&self) -> bool {
+        self.arcs == Arcs::Agreed
+    }
+
     /// Whether a file is a layer of the stage's own layer stack.
     fn is_own(&self, file: usize) -> bool {
         file <= self.sublayers
@@ -92,6 +100,7 @@ impl Plan {
             let below: Vec<String> = (1..=self.sublayers)
                 .map(|f| {
                     let offset = self.offset();
+                    let offset = if self.is_agreed() { String::new() } else { offset };
                     format!("@./{}@{offset}", name(f))
                 })
                 .collect();
@@ -113,7 +122,7 @@ impl Plan {
 
     /// A child of a model called otherwise, now and then, in files that are referred to.
     fn relocates(&mut self, file: usize) -> String {
-        if self.is_own(file) || self.arcs == Arcs::Anywhere || !self.dice.happens(0.25) {
+        if self.is_own(file) || self.arcs == Arcs::Anywhere || !self.dice.happens(0.25) || self.is_agreed() {
             return String::new();
         }
         format!("    relocates = {{\n        </M0/{}>: </M0/moved>\n    }}\n", CHILDREN[0])
@@ -136,8 +145,8 @@ impl Plan {
             .filter(|r| match self.arcs {
                 Arcs::Anywhere => true,
                 // In one layer stack by their names, which several files may share.
-                Arcs::Onward if self.is_own(r.file) && self.is_own(from.file) => r.index > from.index,
-                Arcs::Onward => *r > from,
+                _ if self.is_own(r.file) && self.is_own(from.file) => r.index > from.index,
+                _ => *r > from,
             })
             .collect();
         let root = *all.get(self.dice.whole(0, all.len().checked_sub(1)?))?;

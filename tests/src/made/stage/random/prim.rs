@@ -72,14 +72,16 @@ impl Plan {
     /// Arcs and the like; and the names of variant sets that are to be written.
     fn metadata(&mut self, path: &str, from: Root, deep: usize) -> (Vec<String>, Vec<&'static str>) {
         let mut lines = Vec::new();
-        let often = if deep == 0 { 0.2 } else { 0.07 } * if self.arcs == Arcs::Onward { 1.0 } else { 0.6 };
+        let often = if deep == 0 { 0.2 } else { 0.07 } * if self.arcs == Arcs::Anywhere { 0.6 } else { 1.0 };
         for (field, list, share) in [("inherits", "prepend ", 1.0), ("specializes", "append ", 0.3)] {
             if (field == "inherits" || deep == 0)
                 && self.dice.happens(share * often)
                 && let Some((_, target)) = self.target(from, true)
             {
                 let list = if self.dice.happens(0.7) { list } else { "" };
-                lines.push(format!("{list}{field} = <{target}>"));
+                if !self.is_agreed() {
+                    lines.push(format!("{list}{field} = <{target}>"));
+                }
             }
         }
         let mut refers = false;
@@ -100,7 +102,9 @@ impl Plan {
             refers = true;
         }
         if refers && deep == 0 && lines.iter().all(|l| l.contains("references")) && self.dice.happens(0.4) {
-            lines.push("instanceable = true".into());
+            if !self.is_agreed() {
+                lines.push("instanceable = true".into());
+            }
         }
         if self.dice.happens(0.03) {
             lines.push("active = false".into());
@@ -125,7 +129,7 @@ impl Plan {
         let pad = "    ".repeat(deep);
         writeln!(text, "{pad}variantSet \"{set}\" = {{").expect("text");
         for variant in ["red", "blue"] {
-            let nested = set == "look" && self.dice.happens(0.25);
+            let nested = set == "look" && self.dice.happens(0.25) && !self.is_agreed();
             let head = if nested {
                 " (\n            variants = { string size = \"red\" }\n            prepend variantSets = \"size\"\n        )"
             } else {
@@ -156,7 +160,10 @@ impl Plan {
         for number in 0..self.dice.whole(1, 3) {
             let (kind, types) = self.dice.one_of(&OPERATIONS);
             // Opinions of several files on one attribute agree on its type.
-            let precision = types[self.precision % types.len()];
+            let precision = match types[self.precision % types.len()] {
+                "quatf" if self.is_agreed() => "quatd",
+                other => other,
+            };
             let name =
                 format!("xformOp:{kind}{}", if number > 0 { format!(":n{number}") } else { String::new() });
             if order.iter().any(|o| o.contains(&name)) {
