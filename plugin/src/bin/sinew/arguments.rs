@@ -516,7 +516,7 @@ fn hit(text: &str) -> Result<setup::Impulse, String> {
     let (frame, strength) = (number(frame, "the frame")?, number(strength, "newton seconds")?);
     let [x, y, z] = direction(towards)?;
     let length = (x * x + y * y + z * z).sqrt();
-    if !(length > 0.0) {
+    if length.is_nan() || length <= 0.0 {
         return Err(format!("the direction \"{towards}\" has no length"));
     }
     let impulse = [x, y, z].map(|v| v * strength / length);

@@ -101,10 +101,9 @@ impl Plan {
             lines.push(format!("prepend {field} = {asset}{prim}{offset}"));
             refers = true;
         }
-        if refers && deep == 0 && lines.iter().all(|l| l.contains("references")) && self.dice.happens(0.4) {
-            if !self.is_agreed() {
-                lines.push("instanceable = true".into());
-            }
+        let alone = refers && deep == 0 && lines.iter().all(|l| l.contains("references"));
+        if alone && self.dice.happens(0.4) && !self.is_agreed() {
+            lines.push("instanceable = true".into());
         }
         if self.dice.happens(0.03) {
             lines.push("active = false".into());
