@@ -2,11 +2,11 @@
 //!
 //! [`scene`] (what the host gave) and [`setup`] (what the animator wants of physics) are compiled into an
 //! immutable [`rig`]; [`simulate`] advances its state step by step and records a [`motion`], or one turn of a
-//! [`cycle`]; [`bake`] turns that into curves for the host's channels.
+//! [`cycle`]; [`bake`] turns that into curves for the host's channels. [`refine`] finds a motion for the whole of a shot at once.
 //!
 //! Underneath: [`character`] (skeletons as bodies, for the automatic set-up), [`curve`] (animator splines), [`rotation`] (unit quaternions), [`shape`] (mass and inertia),
 //! [`guide`] (targets on paths), [`actuator`] (limited strength towards them), [`dynamics`] (motion of one solid),
-//! [`joint`] (what holds two together), [`assemble`] (putting all of them together), [`solve`] (sparse systems).
+//! [`joint`] (what holds two together), [`articulation`] (trees of them in reduced coordinates), [`assemble`] (putting all of them together), [`solve`] (sparse systems).
 //!
 //! Inside this crate: seconds, kilograms, radians, lengths in scene units (so forces are kg unit/s^2), right-handed, Y up,
 //! quaternions xyzw, f64. A set-up is in metres where it says so; [`rig`] turns gravity, densities, velocities and newtons into
@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 pub mod actuator;
+pub mod articulation;
 pub mod assemble;
 pub mod bake;
 pub mod character;
@@ -27,6 +28,7 @@ pub mod joint;
 pub mod motion;
 mod pool;
 pub mod quiet;
+pub mod refine;
 pub mod rig;
 pub mod rotation;
 pub mod scene;

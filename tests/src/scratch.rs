@@ -1,5 +1,6 @@
 //! Folders for what a test writes.
 
+use std::path::Path;
 use tempfile::TempDir;
 
 /// A fresh folder, deleted when the value is dropped. With `SINEW_TEST_KEEP` set it stays, and its path is
@@ -15,4 +16,9 @@ pub fn folder(name: &str) -> TempDir {
         println!("kept: {}", folder.path().display());
     }
     folder
+}
+
+/// A copy of a file that can be written to, whoever may write to the original.
+pub fn copy(from: impl AsRef<Path>, to: impl AsRef<Path>) -> std::io::Result<()> {
+    std::fs::write(to, std::fs::read(from)?)
 }

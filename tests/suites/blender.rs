@@ -133,10 +133,10 @@ fn baked_usd(folder: &Path) -> Vec<PathBuf> {
     for scene in &scenes {
         let name = scene.file_name().expect("a file").to_string_lossy().into_owned();
         let copy = folder.join(&name);
-        std::fs::copy(scene, &copy).expect("there is room");
+        sinew_tests::scratch::copy(scene, &copy).expect("there is room");
         let setup = scene.with_extension("sinew.json");
         if setup.is_file() {
-            std::fs::copy(&setup, copy.with_extension("sinew.json")).expect("there is room");
+            sinew_tests::scratch::copy(&setup, copy.with_extension("sinew.json")).expect("there is room");
         }
         for (ending, flatten) in [("layer.usda", false), ("flat.usdc", true), ("whole.usdz", false)] {
             let output = folder.join(format!("{}-{ending}", name.replace('.', "_")));

@@ -69,7 +69,7 @@ fn every_field_of_a_set_up_is_explained() {
 fn every_flag_is_listed() {
     let page = read("docs/command.md");
     let listed = quoted(&page);
-    for command in ["bake", "assemble", "inspect", "setup", "version"] {
+    for command in ["bake", "assemble", "refine", "inspect", "setup", "version"] {
         let help = sinew(&[command, "--help"]);
         let flags =
             help.split_whitespace().filter(|w| w.starts_with("--")).map(|w| w.trim_end_matches([',', '.']));

@@ -196,11 +196,19 @@ fn height(rig: &Rig, motion: &Motion, solids: &[usize]) -> f64 {
     let frames = if solids.len() == 1 { motion.frames() } else { 1 };
     for f in 0..frames {
         for &i in solids {
-            let (at, radius) = (motion.frame(f)[i].keys.position, rig.solids[i].radius);
-            (low, high) = (low.min(at - radius), high.max(at + radius));
+            let (keys, radius) = (&motion.frame(f)[i].keys, rig.solids[i].radius);
+            let end = keys.position + keys.rotation * far_end(rig, i);
+            for at in [keys.position - radius, keys.position + radius, end] {
+                (low, high) = (low.min(at), high.max(at));
+            }
         }
     }
     (high - low).max_element()
+}
+
+/// Where a limb ends, from its joint: about as far beyond its centre of mass as that is from the joint.
+fn far_end(rig: &Rig, i: usize) -> DVec3 {
+    2.0 * rig.solids[i].offset.position
 }
 
 fn displaced(rig: &Rig, motion: &Motion, figure: &Figure, solids: &[usize], until: usize) -> Option<Fault> {
@@ -209,8 +217,7 @@ fn displaced(rig: &Rig, motion: &Motion, figure: &Figure, solids: &[usize], unti
     for f in 0..until {
         for &i in solids {
             let s = &motion.frame(f)[i];
-            // Its far end is as far from its joint as that is from its centre of mass, about.
-            let end = 2.0 * rig.solids[i].offset.position;
+            let end = far_end(rig, i);
             let at = |place: &Placement, point: DVec3| place.position + place.rotation * point;
             let off = [DVec3::ZERO, end].map(|p| at(&s.node, p).distance(at(&s.keys, p)));
             let amount = off[0].max(off[1]) / figure.height;

@@ -83,6 +83,30 @@ impl Motion {
         }
     }
 
+    /// A motion that was not simulated: where bodies are, frame by frame.
+    pub fn of_places(rig: &Rig, times: Vec<f64>, places: &[Vec<Placement>]) -> Motion {
+        let mut motion = Motion::with_capacity(rig, times.len());
+        for (&time, places) in times.iter().zip(places) {
+            for (i, place) in places.iter().enumerate() {
+                let back = rig.solids[i].offset.to(&Placement::IDENTITY);
+                let sample = Sample {
+                    node: place.then(&back),
+                    keys: rig.keyed(i, time).then(&back),
+                    target_position: None,
+                    target_rotation: None,
+                    velocity: DVec3::ZERO,
+                    force: DVec3::ZERO,
+                    torque: DVec3::ZERO,
+                    saturated: false,
+                };
+                motion.samples.push(rig.vessel.as_ref().map_or(sample, |v| v.seen(time, sample)));
+            }
+            motion.contact_ends.push(0);
+        }
+        motion.times = times;
+        motion
+    }
+
     /// Appends the state as one frame.
     pub fn record(&mut self, rig: &Rig, state: &State) {
         self.times.push(state.time);

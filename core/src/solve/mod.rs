@@ -1,8 +1,9 @@
 //! Linear algebra that knows its structure: sparse symmetric systems in small dense blocks.
 //!
 //! A [`BlockMatrix`] is solved by one of three tiers behind one [`Solver`]: [`BlockCholesky`] directly,
-//! [`ConjugateGradient`] within a budget, [`Pairwise`] in one sweep.
+//! [`ConjugateGradient`] within a budget, [`Pairwise`] in one sweep. A `Band` is what poses in time are bound by.
 
+pub(crate) mod band;
 mod block;
 mod cholesky;
 mod columns;

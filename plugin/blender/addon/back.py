@@ -74,9 +74,14 @@ def step(obj, carries=True):
     return ""
 
 
+#: While Blender undoes or redoes. Data that is removed then is still known to its other steps, and crashes it later (4.2): it
+#: stays, without a user, until the next press or until the file is saved.
+is_undoing = False
+
+
 def _drop(result, is_live, is_retouched):
     """What nobody uses any more goes, unless somebody's work is in it."""
-    if result.library is not None or result.users:
+    if result.library is not None or result.users or is_undoing:
         return
     if is_live or not is_retouched:
         bpy.data.actions.remove(result)

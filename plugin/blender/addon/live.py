@@ -156,6 +156,8 @@ def _leave(obj, keeps, is_played=False):
 
 
 def _purge():
+    if back.is_undoing:
+        return
     for found in [a for a in bpy.data.actions if origin.is_live(a) and not a.users]:
         bpy.data.actions.remove(found)
 
@@ -392,7 +394,11 @@ def _after_undo(*_arguments):
         # It is all as before already.
         session.run.cancel()
         session = None
-    _tidy()
+    back.is_undoing = True
+    try:
+        _tidy()
+    finally:
+        back.is_undoing = False
     if state.result is not None and any(name not in bpy.data.actions for name in state.result.actions):
         state.result = None
 

@@ -21,8 +21,7 @@ import bpy  # noqa: E402
 
 #: Seconds.
 SLOW = 3.0
-#: Random sessions come first: files that are opened after rigid bodies were played may crash Blender itself, and they open many;
-#: see docs/blender.md.
+#: Random sessions come first: they open many files.
 MODULES = (
     "test_sessions", "test_again", "test_loose", "test_mirrored", "test_motion", "test_editing", "test_linked", "test_alive",
     "test_handled", "test_physics", "test_warned", "test_joined", "test_chains",

@@ -446,7 +446,7 @@ fn bakes_play_alike_in_either_format() {
         let scene = match &same {
             Some(_) => {
                 let copy = folder.path().join(format!("{n}-{}", file.file_name().unwrap().to_string_lossy()));
-                std::fs::copy(file, &copy).map_err(|e| e.to_string())?;
+                sinew_tests::scratch::copy(file, &copy).map_err(|e| e.to_string())?;
                 copy
             }
             None => file.to_owned(),
@@ -509,7 +509,7 @@ fn physics_written_as_usd_is_baked_to_gltf() {
         physics_file(&request).unwrap_or_else(|e| panic!("{name}: {e}"));
         // Under another name as well: what the clip is called is the file's name.
         let moved = folder.path().join("moved.usda");
-        std::fs::copy(&shot, &moved).unwrap();
+        sinew_tests::scratch::copy(&shot, &moved).unwrap();
         for from in [&shot, &moved] {
             let (glb, usda) = (folder.path().join("y.glb"), folder.path().join("y.usda"));
             bake_to(from, &glb, true).unwrap_or_else(|e| panic!("{name}: {e}"));

@@ -39,7 +39,7 @@ fn with_physics(folder: &Path) -> Vec<(&'static str, PathBuf, f64)> {
     for (name, floor) in [("humanoid", -1.6), ("boxes_fourbar", -0.2)] {
         let Some(file) = sample::file(&format!("usd/{name}.usda")) else { continue };
         let copy = folder.join(format!("{name}.usda"));
-        std::fs::copy(file, &copy).unwrap();
+        sinew_tests::scratch::copy(file, &copy).unwrap();
         all.push((name, copy, floor));
     }
     all
@@ -369,7 +369,7 @@ fn the_physics_of_stages_survives_being_written_over_itself() {
     stages.push(made::stage::write(folder.path(), "motor", &made::stage::motor()));
     if let Some(sample) = sample::file("usd/usdPhysicsJoints.usda") {
         stages.push(folder.path().join("usdPhysicsJoints.usda"));
-        std::fs::copy(sample, &stages[stages.len() - 1]).unwrap();
+        sinew_tests::scratch::copy(sample, &stages[stages.len() - 1]).unwrap();
     }
     for file in stages {
         let name = file.file_name().unwrap().to_string_lossy().into_owned();

@@ -29,7 +29,7 @@ fn copies(folder: &Path) -> Vec<PathBuf> {
     let copy = |file: PathBuf| {
         let to = folder.join(file.file_name().unwrap());
         if to != file {
-            std::fs::copy(&file, &to).unwrap();
+            sinew_tests::scratch::copy(&file, &to).unwrap();
         }
         to
     };
@@ -42,7 +42,7 @@ fn linkages(folder: &Path) -> Vec<(PathBuf, [&'static str; 2])> {
     let mut all = vec![(made, ["(0, 0, 0.21000000000000002)", "(0, 0, 0.22)"])];
     if let Some(sample) = sample::file("usd/boxes_fourbar.usda") {
         let copy = folder.join("fourbar.usda");
-        std::fs::copy(sample, &copy).unwrap();
+        sinew_tests::scratch::copy(sample, &copy).unwrap();
         all.push((copy, ["(0.0, 0.0, 0.11700000613927841)", "(0.0, 0.0, 0.125)"]));
     }
     all
@@ -156,7 +156,7 @@ fn every_way_to_write_gives_the_same_motion() {
         if file.extension().is_some_and(|e| e != "usdz") {
             let own =
                 folder.path().join(format!("{stem}-own.{}", file.extension().unwrap().to_string_lossy()));
-            std::fs::copy(file, &own).unwrap();
+            sinew_tests::scratch::copy(file, &own).unwrap();
             bake(&own, Some(&own), |r| {
                 frames(r);
                 r.in_place = true;
@@ -307,7 +307,7 @@ fn the_command_bakes_inspects_sets_up_and_assembles_usd_as_it_does_gltf() {
     for (linkage, _) in linkages(source.path()) {
         let folder = scratch::folder("usd-command");
         let file = folder.path().join("bar.usda");
-        std::fs::copy(linkage, &file).unwrap();
+        sinew_tests::scratch::copy(linkage, &file).unwrap();
         commands(folder.path(), &file);
     }
 }
@@ -405,7 +405,7 @@ fn the_page_on_usd_shows_what_its_commands_do() {
     let shown = page.split("```usda\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     let folder = scratch::folder("usd-page");
     let file = folder.path().join("pendulum.usda");
-    std::fs::copy(root.join("examples/usd/pendulum.usda"), &file).unwrap();
+    sinew_tests::scratch::copy(root.join("examples/usd/pendulum.usda"), &file).unwrap();
     bake(&file, None, |_| ());
     if backend::is_openusd() {
         return; // It sorts and spaces its text otherwise.
@@ -458,7 +458,8 @@ fn splines_play_what_was_simulated_with_few_keys() {
     }
     let folder = scratch::folder("usd-spline-out");
     let file = folder.path().join("pendulum.usda");
-    std::fs::copy(sinew_tests::repository::root().join("examples/usd/pendulum.usda"), &file).unwrap();
+    sinew_tests::scratch::copy(sinew_tests::repository::root().join("examples/usd/pendulum.usda"), &file)
+        .unwrap();
     bake(&file, None, |_| ());
     let times: Vec<f64> = (0..=72).map(f64::from).collect();
     let worlds = |file: &Path| -> Vec<Vec<f64>> {

@@ -33,6 +33,10 @@ pub enum Command {
     ///
     /// Nothing is simulated.
     Assemble(Assemble),
+    /// Find a motion near the keys for which physics holds, for the whole shot at once, and write it as a new clip.
+    ///
+    /// Nothing is simulated. Experimental: docs/refine.md says what works.
+    Refine(crate::refine::Refine),
     /// Show what is in a scene and what would be simulated.
     Inspect(Inspect),
     /// Write the automatic set-up as a file to edit, or write a set-up into the scene as physics.
@@ -334,6 +338,7 @@ impl Arguments {
         match &self.command {
             Command::Bake(a) => Some(&a.input.scene),
             Command::Assemble(a) => Some(&a.input.scene),
+            Command::Refine(a) => Some(&a.input.scene),
             Command::Inspect(a) => Some(&a.input.scene),
             Command::Setup(a) => a.scene.as_deref(),
             Command::Version { .. } => None,
@@ -362,6 +367,7 @@ impl Arguments {
             .flatten()
             .collect(),
             Command::Assemble(a) => clip(&a.input.clip).into_iter().collect(),
+            Command::Refine(a) => clip(&a.input.clip).into_iter().chain(a.flags()).collect(),
             Command::Inspect(a) => clip(&a.input.clip).into_iter().collect(),
             Command::Setup(a) => clip(&a.clip).into_iter().collect(),
             Command::Version { .. } => Vec::new(),
@@ -373,6 +379,7 @@ impl Arguments {
         match &self.command {
             Command::Bake(a) => a.input.json,
             Command::Assemble(a) => a.input.json,
+            Command::Refine(a) => a.input.json,
             Command::Inspect(a) => a.input.json,
             Command::Setup(a) => a.json,
             Command::Version { json } => *json,
@@ -497,7 +504,7 @@ fn positive(text: &str) -> Result<f64, String> {
 }
 
 /// A number from 0 to 1.
-fn share(text: &str) -> Result<f64, String> {
+pub fn share(text: &str) -> Result<f64, String> {
     let value: f64 = text.parse().map_err(|_| "not a number".to_string())?;
     if (0.0..=1.0).contains(&value) { Ok(value) } else { Err("must be from 0 to 1".into()) }
 }

@@ -3,6 +3,7 @@
 
 mod arguments;
 mod progress;
+mod refine;
 mod say;
 mod stop;
 
@@ -87,6 +88,11 @@ fn run(arguments: Arguments) -> Result<Status, JobError> {
             bar.clear();
             let report = report?;
             say::report(&report, a.input.json, say::assembly)?;
+            Ok(report.status)
+        }
+        Command::Refine(a) => {
+            let report = job::refine_file(&a.request())?;
+            say::report(&report, a.input.json, refine::say)?;
             Ok(report.status)
         }
         Command::Inspect(a) => {
