@@ -4,11 +4,16 @@ usage: python usd.py < request.json
 request: {"ask": "worlds", "file": F, "times": [...]}
            -> {"prims": {path: [[16 numbers] per time]}, "joints": {path of skeleton + joint: the same},
                "units": metersPerUnit, "z_up": bool}
+         {"ask": "stages", "stages": [{"file": F, "flat": G}, ...], "times": [...]}
+           -> [{the same as for worlds, of F, and "differs": [what G has otherwise: prims, types, places]}, ...]
          {"ask": "validate", "files": [F, ...], "original": G or null}
            -> {"fresh": ["file: validator prim: text", ...]}, the errors that the files have and G has not
          {"ask": "changes", "file": F, "original": G}
            -> {"changed": [paths of attributes, relationships and prims that say anything else, "/" for the stage],
                "missing": [...]}
+         {"ask": "kept", "pairs": [{"file": F, "original": G, "flat": bool}, ...], "moved": path}
+           -> [[what F does not say as G does, but for the prim that moved and the range], ...]: of the root layers every
+              field of every spec, of what is flat the composed stages
          {"ask": "joints", "file": F}
            -> [{"path", "name", "bodies": [path, path], "rotations": [xyzw, xyzw], "limits": {rotX: [low, high], ...},
                 "drives": {rotX: the word of its schema, ...}}]
@@ -31,8 +36,8 @@ def matrix(m):
     return [m[r][c] for r in range(4) for c in range(4)]
 
 
-def joint_worlds(query, cache, time):
-    """Joints in the world. OpenUSD leaves quaternions between samples a little short of length 1, and with them the
+def joint_worlds(prim, query, cache, time):
+    """Joints of a skeleton in the world; it may be one inside of an instance, which shares its query. OpenUSD leaves quaternions between samples a little short of length 1, and with them the
     matrices it makes of them: here they are made whole first."""
     order, topology = query.GetJointOrder(), query.GetTopology()
     local = list(query.ComputeJointLocalTransforms(time))
@@ -43,7 +48,7 @@ def joint_worlds(query, cache, time):
             turned = Gf.Matrix4d().SetRotate(Gf.Rotation(Gf.Quatd(turn).GetNormalized()))
             moved = Gf.Matrix4d().SetTranslate(Gf.Vec3d(place))
             local[list(order).index(name)] = Gf.Matrix4d().SetScale(Gf.Vec3d(size)) * turned * moved
-    base = cache.GetLocalToWorldTransform(query.GetPrim())
+    base = cache.GetLocalToWorldTransform(prim)
     world = []
     for i, matrix_of_joint in enumerate(local):
         parent = topology.GetParent(i)
@@ -68,7 +73,7 @@ def worlds(request):
             query = skel_cache.GetSkelQuery(UsdSkel.Skeleton(prim))
             if not query:
                 continue
-            for name, place in joint_worlds(query, cache, time):
+            for name, place in joint_worlds(prim, query, cache, time):
                 joints.setdefault(f"{prim.GetPath()}/{name}", []).append(matrix(place))
     return {
         "prims": prims,
@@ -76,6 +81,35 @@ def worlds(request):
         "units": UsdGeom.GetStageMetersPerUnit(stage),
         "z_up": UsdGeom.GetStageUpAxis(stage) == "Z",
     }
+
+
+def populated(stage):
+    """Prims that are there, those inside of instances too, and their types."""
+    found = Usd.PrimRange(stage.GetPseudoRoot(), Usd.TraverseInstanceProxies())
+    return {str(p.GetPath()): str(p.GetTypeName()) for p in found if not p.IsPseudoRoot()}
+
+
+def stages(request):
+    out = []
+    for pair in request["stages"]:
+        answer = worlds({"file": pair["file"], "times": request["times"]})
+        answer["types"] = populated(Usd.Stage.Open(pair["file"]))
+        differs = []
+        if pair.get("flat"):
+            flat, types = answer["types"], populated(Usd.Stage.Open(pair["flat"]))
+            for path in sorted(flat.keys() | types.keys()):
+                if flat.get(path) != types.get(path):
+                    differs.append(f"<{path}> is {flat.get(path)!r}, flattened {types.get(path)!r}")
+            other = worlds({"file": pair["flat"], "times": request["times"]})
+            for kind in ("prims", "joints"):
+                for path, places in answer[kind].items():
+                    for time, one, two in zip(request["times"], places, other[kind].get(path, [])):
+                        size = max(1.0, *map(abs, one))
+                        if not all(abs(a - b) <= 1e-6 * size for a, b in zip(one, two)):
+                            differs.append(f"<{path}> at {time} is {one}, flattened {two}")
+        answer["differs"] = differs
+        out.append(answer)
+    return out
 
 
 def errors(file):
@@ -107,8 +141,9 @@ COMPOSITION = {"references", "payload", "inheritPaths", "specializes", "variantS
 
 
 def told(value):
-    """A value in full; a zero has no sign, which text of USD does not keep."""
-    return re.sub(r"-0\.0(?![0-9e])", "0.0", repr(value))
+    """A value in full; a zero has no sign, which text of USD does not keep, and an asset no folder, which packing changes."""
+    text = re.sub(r"Sdf\.AssetPath\(authoredPath='(?:[^']*/)?([^'/]*)'[^)]*\)", r"asset \1", repr(value))
+    return re.sub(r"-0\.0(?![0-9e])", "0.0", text)
 
 
 def plain_metadata(thing, without=()):
@@ -167,6 +202,50 @@ def changes(request):
             elif (prop.GetTargets(), plain_metadata(prop)) != (twin.GetTargets(), plain_metadata(twin)):
                 changed.append(str(prop.GetPath()))
     return {"changed": changed, "missing": missing}
+
+
+def specs_of(file):
+    """Every field of every spec of a file's root layer, as text."""
+    layer = Sdf.Layer.FindOrOpen(file)
+    found = {}
+
+    def visit(path):
+        spec = layer.GetObjectAtPath(path)
+        if spec and path != Sdf.Path.absoluteRootPath:
+            found[str(path)] = {key: told(spec.GetInfo(key)) for key in spec.ListInfoKeys()}
+
+    layer.Traverse(Sdf.Path.absoluteRootPath, visit)
+    keys = [key for key in layer.pseudoRoot.ListInfoKeys() if key != "subLayerOffsets"]
+    found["/"] = {key: told(layer.pseudoRoot.GetInfo(key)) for key in keys}
+    found["/"]["subLayerOffsets"] = told(list(layer.subLayerOffsets))
+    return found
+
+
+def kept(request):
+    moved, out = request["moved"], []
+
+    def is_moved(path):
+        return path == moved or path.startswith(moved + ".")
+
+    for pair in request["pairs"]:
+        try:
+            if pair["flat"]:
+                answer = changes(pair)
+                lost = [p for p in answer["changed"] + answer["missing"] if not is_moved(p)]
+            else:
+                old, new = specs_of(pair["original"]), specs_of(pair["file"])
+                lost = []
+                for path in sorted(old.keys() | new.keys()):
+                    one, two = old.get(path), new.get(path)
+                    for time in ("startTimeCode", "endTimeCode") if path == "/" else ():
+                        one.pop(time, None)
+                        two.pop(time, None)
+                    if one != two and not is_moved(path):
+                        lost.append(f"{path}: {one} became {two}")
+            out.append(lost)
+        except Exception as error:
+            out.append([f"OpenUSD refuses it: {str(error)[-400:]}"])
+    return out
 
 
 def joints(request):
@@ -238,6 +317,6 @@ def knots(request):
     return {str(a.GetPath()): len(a.GetSpline().GetKnots()) for a in found}
 
 
-answers = {"knots": knots, "export": export, "worlds": worlds, "validate": validate, "changes": changes, "joints": joints, "values": values}
+answers = {"knots": knots, "export": export, "worlds": worlds, "stages": stages, "validate": validate, "changes": changes, "kept": kept, "joints": joints, "values": values}
 request = json.load(sys.stdin)
 print(json.dumps(answers[request["ask"]](request)))

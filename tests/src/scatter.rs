@@ -23,3 +23,42 @@ pub fn rotations(seed: u64, count: usize) -> Vec<f64> {
     }
     numbers
 }
+
+/// Numbers of a seed, one after the other.
+pub struct Dice {
+    seed: u64,
+    thrown: u64,
+}
+
+impl Dice {
+    /// The numbers of that seed.
+    pub fn new(seed: u64) -> Dice {
+        Dice { seed, thrown: 0 }
+    }
+
+    /// In [0, 1).
+    pub fn unit(&mut self) -> f64 {
+        self.thrown += 1;
+        unit(self.seed.wrapping_mul(1009).wrapping_add(self.thrown) & 0xffff_ffff_ffff)
+    }
+
+    /// In [low, high).
+    pub fn between(&mut self, low: f64, high: f64) -> f64 {
+        low + (high - low) * self.unit()
+    }
+
+    /// A whole number, both ends included.
+    pub fn whole(&mut self, low: usize, high: usize) -> usize {
+        (low + (self.unit() * (high + 1 - low) as f64) as usize).min(high)
+    }
+
+    /// Whether what happens so often happens.
+    pub fn happens(&mut self, share: f64) -> bool {
+        self.unit() < share
+    }
+
+    /// Any of them.
+    pub fn one_of<T: Copy>(&mut self, all: &[T]) -> T {
+        all[self.whole(0, all.len() - 1)]
+    }
+}

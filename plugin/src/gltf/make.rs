@@ -265,18 +265,26 @@ fn animation(clip: &Clip, bytes: &mut Bytes, warnings: &mut Vec<String>) -> Opti
         };
         let width = curve.width();
         let values = curve.values();
+        // In single precision, as glTF has them, keys may coincide: then the last of them counts.
+        let times: Vec<f32> = curve.times().iter().map(|t| (t - start) as f32).collect();
+        let kept: Vec<usize> =
+            (0..times.len()).filter(|&k| times.get(k + 1).is_none_or(|next| *next > times[k])).collect();
+        let pick = |of: &[f64]| -> Vec<f64> {
+            kept.iter().flat_map(|k| of[k * width..(k + 1) * width].to_vec()).collect()
+        };
         let (word, output): (&str, Vec<f64>) = match curve.segments() {
-            Segments::Linear => ("LINEAR", values.to_vec()),
-            Segments::Step => ("STEP", values.to_vec()),
-            Segments::Cubic { arriving, leaving } => {
-                let key = |k: usize| {
+            Segments::Step => ("STEP", pick(values)),
+            // The specification wants two keys of a cubic; one key holds whatever it is called.
+            Segments::Cubic { arriving, leaving } if kept.len() > 1 => {
+                let key = |k: &usize| {
                     let part = |of: &[f64]| of[k * width..(k + 1) * width].to_vec();
                     [part(arriving), part(values), part(leaving)].concat()
                 };
-                ("CUBICSPLINE", (0..curve.times().len()).flat_map(key).collect())
+                ("CUBICSPLINE", kept.iter().flat_map(key).collect())
             }
+            Segments::Linear | Segments::Cubic { .. } => ("LINEAR", pick(values)),
         };
-        let input = bytes.floats(curve.times().iter().map(|t| t - start), "SCALAR", None);
+        let input = bytes.floats(kept.iter().map(|k| f64::from(times[*k])), "SCALAR", None);
         let output = bytes.floats(output, kind, None);
         samplers.push(json!({ "input": input, "output": output, "interpolation": word }));
         channels.push(json!({ "sampler": samplers.len() - 1, "target": { "node": node, "path": path } }));

@@ -7,7 +7,8 @@
 //! scene's folder; `value` decodes attributes, `units` converts;
 //! `xform` reads transform operations and `motion` makes curves of them; `mesh`, `skel`, `camera` and `read` make the scene;
 //! `physics` makes a set-up of UsdPhysics, and writes one as it. For writing, `operate` says a motion in a prim's own
-//! operations, `spline` in splines, `animate` in a skeleton's animation; `edits` are put into a layer, and `save` puts layers on disk, `save_elsewhere` by a
+//! operations, `spline` in splines, `animate` in a skeleton's animation; `edits` are put into a layer, `text` puts them into one that is text and leaves the rest as
+//! it is, `flatten` makes one layer of all, `verify` reads again what was made, and `save` puts layers on disk, `save_elsewhere` by a
 //! studio's own OpenUSD.
 //! `export` makes a new stage of a scene that came from elsewhere.
 
@@ -15,6 +16,7 @@ mod animate;
 mod camera;
 mod edits;
 mod export;
+mod flatten;
 mod guard;
 mod mesh;
 mod motion;
@@ -27,8 +29,10 @@ mod save_elsewhere;
 mod skel;
 mod spline;
 mod stage;
+mod text;
 mod units;
 mod value;
+mod verify;
 mod xform;
 
 use crate::document::Camera;

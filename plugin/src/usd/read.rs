@@ -104,7 +104,14 @@ impl Builder {
     /// Adds a prim's nodes, its mesh, and the joints of a skeleton.
     fn prim(&mut self, prim: &Prim) -> Result<(), Error> {
         let place = format!("<{}>", prim.path().as_str());
-        let stack = xform::read(prim, &mut self.read.warnings)?;
+        let mut stack = xform::read(prim, &mut self.read.warnings)?;
+        // What is no Xformable stays where its parent is, whatever it says.
+        if matches!(type_of(prim)?.as_str(), "" | "Scope") && stack != xform::Stack::default() {
+            self.read.warnings.push(format!(
+                "{place}: has transform operations and no type that has a place, so they do not count; make it an Xform"
+            ));
+            stack = xform::Stack::default();
+        }
         let parent = prim.path().strict_ancestors().find_map(|p| self.node_of.get(p.as_str()).copied());
         let parent = if stack.resets { None } else { parent };
         let made = motion::nodes(&stack.ops, &self.read.units, parent.is_none());

@@ -7,7 +7,7 @@
 use super::edits::Edits;
 use super::operate;
 use super::stage::{self, Opened, said};
-use super::{Backend, Document, Home, Tolerance, spline};
+use super::{Backend, Document, Home, Tolerance, spline, text, verify};
 use crate::document::Saved;
 use crate::error::Error;
 use crate::files::{self, Staging};
@@ -111,6 +111,7 @@ impl Document {
             return Ok(saved(warnings));
         }
         if is_package {
+            refuse_splines(&opened)?;
             self.author(&opened, edits, range)?;
             self.put(&target, &self.package(&opened)?, staging)?;
             return Ok(saved(warnings));
@@ -124,18 +125,15 @@ impl Document {
                 bytes(&data, &ending)?
             }
             Destination::Flat => {
+                refuse_splines(&opened)?;
                 self.author(&opened, edits, range)?;
-                let flat = opened.stage.flatten().map_err(|e| unwritten(&e))?;
-                bytes(flat.data(), &ending)?
+                let flat = super::flatten::flattened(&opened)?;
+                let made = bytes(&flat, &ending)?;
+                verify::check(&made, &flat)?;
+                verify::check_stage(&made, &opened)?;
+                made
             }
-            Destination::InPlace => {
-                self.author(&opened, edits, range)?;
-                let root = opened.stage.root_layer();
-                // The format that the file is in, whatever its name.
-                let old = std::fs::read(&self.origin.file).map_err(|e| Error::io("cannot read it", e))?;
-                let format = if old.starts_with(b"PXR-USDC") { "usdc" } else { "usda" };
-                bytes(root.data(), format)?
-            }
+            Destination::InPlace => self.in_place(&opened, edits, range)?,
         };
         self.put(&target, &bytes, staging)?;
         Ok(saved(warnings))
@@ -178,21 +176,34 @@ impl Document {
         data.set_field(&root, "endTimeCode", Value::Double(last));
     }
 
-    /// Writes the changes into the root layer, in memory. Fails where a layer that is to be written anew has a spline:
-    /// that would be lost.
-    fn author(&self, opened: &Opened, edits: Edits, range: Option<[f64; 2]>) -> Result<(), Error> {
-        for name in opened.stage.layer_identifiers() {
-            let Some(layer) = opened.stage.layer(&name) else { continue };
-            let data = layer.data();
-            let has_spline = |p: &sdf::Path| {
-                data.list_fields(p).is_some_and(|fields| fields.iter().any(|f| f == "spline"))
-            };
-            if let Some(path) = data.spec_paths().into_iter().find(|p| p.is_property_path() && has_spline(p))
-            {
-                let what = "is keyed by a spline, which would be lost; write a layer over the scene instead, or bake it to time samples";
-                return Err(Error::input(what).at(&format!("<{}>", path.as_str())));
+    /// The bytes of the root layer with the changes in it, in the format that the file is in, whatever its name. Of text only
+    /// the lines of what changed are new.
+    fn in_place(&self, opened: &Opened, edits: Edits, range: Option<[f64; 2]>) -> Result<Vec<u8>, Error> {
+        let old = std::fs::read(&self.origin.file).map_err(|e| Error::io("cannot read it", e))?;
+        if let Ok(text) = std::str::from_utf8(&old)
+            && let Ok(before) = openusd::usda::parse(text)
+        {
+            self.author(opened, edits, range)?;
+            let root = opened.stage.root_layer();
+            let spliced = text::splice(text, &before, root.data()).map(String::into_bytes);
+            if let Some(made) = spliced.filter(|made| verify::check(made, root.data()).is_ok()) {
+                return Ok(made);
             }
+            refuse_splines(opened)?;
+            let made = bytes(root.data(), "usda")?;
+            verify::check(&made, root.data())?;
+            return Ok(made);
         }
+        refuse_splines(opened)?;
+        self.author(opened, edits, range)?;
+        let root = opened.stage.root_layer();
+        let made = bytes(root.data(), "usdc")?;
+        verify::check(&made, root.data())?;
+        Ok(made)
+    }
+
+    /// Writes the changes into the root layer, in memory.
+    fn author(&self, opened: &Opened, edits: Edits, range: Option<[f64; 2]>) -> Result<(), Error> {
         let name = opened.stage.root_layer().identifier().to_owned();
         let mut failed = None;
         {
@@ -209,7 +220,7 @@ impl Document {
         failed.map_or(Ok(()), Err)
     }
 
-    /// Packs the stage, changed in memory, into an archive.
+    /// Packs the stage, changed in memory, into an archive, which is read again.
     fn package(&self, opened: &Opened) -> Result<Vec<u8>, Error> {
         let room = |e| Error::io("there is no room to write it", e);
         let scratch = files::scratch().map_err(room)?;
@@ -224,6 +235,7 @@ impl Document {
             Some(&format!("{stem}.{inner}")),
         );
         packed.map_err(|e| unwritten(&e))?;
+        verify::check_file(&target, opened)?;
         std::fs::read(&target).map_err(room)
     }
 
@@ -391,9 +403,24 @@ impl Document {
     }
 }
 
+/// Fails where a layer that is to be written anew has a spline: that would be lost.
+fn refuse_splines(opened: &Opened) -> Result<(), Error> {
+    for name in opened.stage.layer_identifiers() {
+        let Some(layer) = opened.stage.layer(&name) else { continue };
+        let data = layer.data();
+        let has_spline =
+            |p: &sdf::Path| data.list_fields(p).is_some_and(|fields| fields.iter().any(|f| f == "spline"));
+        if let Some(path) = data.spec_paths().into_iter().find(|p| p.is_property_path() && has_spline(p)) {
+            let what = "is keyed by a spline, which would be lost; write a layer over the scene instead, or bake it to time samples";
+            return Err(Error::input(what).at(&format!("<{}>", path.as_str())));
+        }
+    }
+    Ok(())
+}
+
 /// Why a stage cannot be written whole. A value that cannot be decoded is not always damaged: the library does not know empty
 /// lists of words or of assets in a crate file.
-fn unwritten(error: &dyn std::error::Error) -> Error {
+pub(super) fn unwritten(error: &dyn std::error::Error) -> Error {
     let what = said(error);
     let remedy = match what.contains("failed to decode") {
         true => "; if it is an empty list of words, write a layer over the scene, or have OpenUSD write it",
@@ -426,7 +453,7 @@ pub(super) fn bytes(data: &dyn AbstractData, ending: &str) -> Result<Vec<u8>, Er
     let format =
         sdf::LayerRegistry::find_by_id(id).ok_or_else(|| Error::input("that format cannot be written"))?;
     let mut out = Cursor::new(Vec::new());
-    format.write(data, &mut out).map_err(|e| Error::input(said(&e)))?;
+    format.write(data, &mut out).map_err(|e| unwritten(&e))?;
     Ok(out.into_inner())
 }
 

@@ -9,6 +9,7 @@ use super::guard;
 use crate::error::Error;
 use crate::gltf::ReadOptions;
 use openusd::ar::{self, Resolver};
+use openusd::pcp::watch::watched;
 use openusd::sdf;
 use openusd::usd::{Prim, PrimPredicate, Stage};
 use std::borrow::Cow;
@@ -22,9 +23,14 @@ use tempfile::TempDir;
 /// Stack of the thread that reads, bytes: deep enough for what [`guard`] lets through. Only what is used is touched.
 const STACK: usize = 128 << 20;
 
-/// Runs `work` on a thread with a deep stack; a panic in it is an error about the file.
+/// Runs `work` on a thread with a deep stack; a panic in it is an error about the file, and so is composing that takes more
+/// steps than its files can have meant.
 pub(super) fn apart<T: Send>(file: &str, work: impl FnOnce() -> Result<T, Error> + Send) -> Result<T, Error> {
-    let run = || catch_unwind(AssertUnwindSafe(work));
+    let run = || {
+        let done = catch_unwind(AssertUnwindSafe(|| watched(Rc::new(allowed), work)));
+        // Where the library made do with what it had, too.
+        if OVERDONE.get() { Ok(Err(Error::input(allowed(0).err().unwrap_or_default()))) } else { done }
+    };
     let done = std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("sinew-usd".into()).stack_size(STACK);
         let thread =
@@ -39,6 +45,31 @@ pub(super) fn apart<T: Send>(file: &str, work: impl FnOnce() -> Result<T, Error>
         }
         Err(e) => Err(e.in_file(file)),
     }
+}
+
+/// Steps of composing for each prim that a stage may have.
+const STEPS_PER_PRIM: u64 = 50;
+
+thread_local! {
+    /// Bytes of all layers that this thread has opened.
+    static BYTES: Cell<u64> = const { Cell::new(0) };
+    /// Steps of composing that it has taken.
+    static STEPS: Cell<u64> = const { Cell::new(0) };
+    static OVERDONE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Counts steps of composing; fails when there were more than the files can have meant.
+fn allowed(steps: u64) -> Result<(), String> {
+    let most = (MOST_PRIMS + BYTES.get() / BYTES_PER_PRIM).saturating_mul(STEPS_PER_PRIM);
+    STEPS.set(STEPS.get().saturating_add(steps));
+    if STEPS.get() <= most && !OVERDONE.get() {
+        return Ok(());
+    }
+    OVERDONE.set(true);
+    Err(format!(
+        "composing it takes more than {most} steps, out of proportion to its files; do references, inherits or specializes \
+         repeat each other? Flatten the parts that do"
+    ))
 }
 
 /// A stage, and what its resolver met.
@@ -262,7 +293,9 @@ impl Resolver for Fenced {
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, "outside the scene's folder"));
         }
         let asset = self.inner.open_asset(resolved_path)?;
-        self.met.bytes.set(self.met.bytes.get().saturating_add(asset.size()?));
+        let size = asset.size()?;
+        self.met.bytes.set(self.met.bytes.get().saturating_add(size));
+        BYTES.set(BYTES.get().saturating_add(size));
         Ok(asset)
     }
 

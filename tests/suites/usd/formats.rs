@@ -353,6 +353,29 @@ fn usd_files_become_gltf_that_plays_alike_and_has_no_faults() {
     });
 }
 
+/// What rests has curves of one key, whose interpolation the specification says.
+#[test]
+fn bakes_of_stages_are_valid_gltf() {
+    if !oracle::are_installed() {
+        return;
+    }
+    let folder = scratch::folder("usd-bake-gltf");
+    let made = scratch::folder("usd-made");
+    sample::each(&sample::usd_files(made.path()), |file| {
+        let output = folder.path().join("out.glb");
+        let request = BakeRequest {
+            scene: file.into(),
+            output: Some(output.clone()),
+            frames: Some([0.0, 12.0]),
+            read: backend::options(),
+            ..BakeRequest::default()
+        };
+        bake_file(&request, &mut |_| true).map_err(|e| e.to_string())?;
+        khronos::is_valid(&output)?;
+        Ok("valid".into())
+    });
+}
+
 /// Errors of the Khronos validator beside an empty file, which has none.
 fn khronos_errors(file: &Path) -> Result<u64, String> {
     let empty = file.with_file_name("empty.gltf");

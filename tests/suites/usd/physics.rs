@@ -443,3 +443,78 @@ fn whether_what_is_joined_touches_is_read_and_written() {
         );
     }
 }
+
+/// A stage of two boxes with what is said of them, and of joints.
+fn boxes(body: &str, joints: &str, scene: &str) -> String {
+    format!(
+        r#"#usda 1.0
+(
+    metersPerUnit = 1
+    endTimeCode = 9
+    startTimeCode = 0
+)
+def PhysicsScene "Scene"
+{{
+{scene}
+}}
+def Cube "A" (
+    prepend apiSchemas = ["PhysicsRigidBodyAPI", "PhysicsMassAPI"]
+)
+{{
+{body}
+}}
+def Cube "B"
+{{
+}}
+{joints}
+"#
+    )
+}
+
+#[test]
+fn no_number_or_joint_that_means_nothing_is_passed_over_in_silence() {
+    let folder = scratch::folder("usd-silence");
+    let joint = |bodies: &str| format!("def PhysicsFixedJoint \"J\"\n{{\n{bodies}\n}}\n");
+    let to = |one: &str, two: &str| {
+        joint(&format!("    rel physics:body0 = <{one}>\n    rel physics:body1 = <{two}>"))
+    };
+    let cases = [
+        (boxes("    float physics:mass = -2", "", ""), "below 0", "</A.physics:mass>"),
+        (boxes("    float physics:mass = nan", "", ""), "not a number", "</A.physics:mass>"),
+        (boxes("    float physics:density = -1", "", ""), "below 0", "</A.physics:density>"),
+        (
+            boxes("    vector3f physics:velocity = (0, nan, 0)", "", ""),
+            "not a number",
+            "</A.physics:velocity>",
+        ),
+        (
+            boxes("", "", "    float physics:gravityMagnitude = nan"),
+            "not a number",
+            "</Scene.physics:gravityMagnitude>",
+        ),
+        (
+            boxes("", "", "    vector3f physics:gravityDirection = (nan, 0, 0)"),
+            "not a number",
+            "</Scene.physics:gravityDirection>",
+        ),
+        (boxes("", &to("/A", "/Nobody"), ""), "does not exist", "</J>"),
+        (boxes("", &to("/A", "/A"), ""), "to itself", "</J>"),
+        (boxes("", &to("/B", "/Scene"), ""), "joins nothing that physics moves", "</J>"),
+    ];
+    for (i, (text, what, place)) in cases.iter().enumerate() {
+        let file = folder.path().join(format!("{i}.usda"));
+        std::fs::write(&file, text).unwrap();
+        let said = open(&file).physics(None).unwrap().expect("A is a body").warnings;
+        let names = |line: &String| line.contains(what) && line.contains(place);
+        assert!(said.iter().any(names), "{place}: {what}: {said:?}");
+    }
+    // And nothing is said of what is in order: no joint's end, minus infinity for the earth's gravity.
+    let text = boxes(
+        "    float physics:mass = 2",
+        &joint("    rel physics:body1 = </A>"),
+        "    float physics:gravityMagnitude = -inf",
+    );
+    let file = folder.path().join("right.usda");
+    std::fs::write(&file, text).unwrap();
+    assert_eq!(open(&file).physics(None).unwrap().expect("A is a body").warnings, Vec::<String>::new());
+}

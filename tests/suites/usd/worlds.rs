@@ -16,6 +16,15 @@ const CLOSE: f64 = 1e-6;
 pub fn deviation(file: &Path, codes: &[f64]) -> Result<(f64, String, usize), String> {
     let document = Document::open(file, &backend::options()).map_err(|e| e.to_string())?;
     let answer = openusd::ask(&json!({ "ask": "worlds", "file": file, "times": codes }))?;
+    deviation_from(&answer, &document, codes)
+}
+
+/// The same from what OpenUSD answered.
+pub fn deviation_from(
+    answer: &Value,
+    document: &Document,
+    codes: &[f64],
+) -> Result<(f64, String, usize), String> {
     let metres = answer["units"].as_f64().unwrap();
     let turn = match answer["z_up"].as_bool().unwrap() {
         true => DAffine3::from_quat(DQuat::from_rotation_x(-std::f64::consts::FRAC_PI_2)),

@@ -10,10 +10,22 @@ use crate::usd::stage::{Opened, said};
 use crate::usd::value::{finite, holds, loose, targets, word, words};
 use glam::{DQuat, DVec3};
 use openusd::usd::Prim;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Forces beyond this mean "without end": some programs write the largest float for it.
 const ENDLESS: f64 = 1e37;
+
+/// What nothing has less than none of.
+const NOT_BELOW_ZERO: [&str; 8] = [
+    "mass",
+    "density",
+    "dynamicFriction",
+    "staticFriction",
+    "restitution",
+    "stiffness",
+    "damping",
+    "maxForce",
+];
 
 /// The physics of a stage.
 #[derive(Clone, Debug, Default)]
@@ -99,6 +111,8 @@ pub(in crate::usd) struct JointFact {
     pub ends: [Option<usize>; 2],
     /// Whether an end names a prim that is no node.
     pub is_lost: bool,
+    /// Whether an end names a prim that is not there.
+    pub is_astray: bool,
     pub positions: [DVec3; 2],
     pub rotations: [DQuat; 2],
     pub axis: usize,
@@ -129,13 +143,21 @@ impl Facts {
     pub fn read(opened: &Opened, read: &Read) -> Result<Facts, Error> {
         let mut facts = Facts::default();
         let nodes: HashMap<&str, usize> = read.prims.iter().map(|p| (p.path.as_str(), p.node)).collect();
-        for prim in opened.prims()? {
-            facts.prim(&prim, &nodes)?;
+        let prims = opened.prims()?;
+        let there: HashSet<&str> = prims.iter().map(|p| p.path().as_str()).collect();
+        for prim in &prims {
+            facts.prim(prim, &nodes, &there)?;
+            facts.faults(prim)?;
         }
         Ok(facts)
     }
 
-    fn prim(&mut self, prim: &Prim, nodes: &HashMap<&str, usize>) -> Result<(), Error> {
+    fn prim(
+        &mut self,
+        prim: &Prim,
+        nodes: &HashMap<&str, usize>,
+        there: &HashSet<&str>,
+    ) -> Result<(), Error> {
         let path = prim.path().as_str();
         let bad = |e: openusd::Error| Error::input(said(&e)).at(&format!("<{path}>"));
         let kind = type_of(prim)?;
@@ -147,7 +169,9 @@ impl Facts {
         match kind.as_str() {
             "PhysicsScene" => self.scene_of(prim)?,
             "PhysicsCollisionGroup" => self.group(prim)?,
-            _ if kind.starts_with("Physics") && kind.ends_with("Joint") => self.joint(prim, &kind, nodes)?,
+            _ if kind.starts_with("Physics") && kind.ends_with("Joint") => {
+                self.joint(prim, &kind, nodes, there)?
+            }
             _ => {}
         }
         if let Some(&node) = nodes.get(path) {
@@ -192,6 +216,26 @@ impl Facts {
                         }
                     }
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes numbers that mean nothing, which are left out.
+    fn faults(&mut self, prim: &Prim) -> Result<(), Error> {
+        let path = prim.path().as_str();
+        let names =
+            prim.authored_property_names().map_err(|e| Error::input(said(&e)).at(&format!("<{path}>")))?;
+        for name in names.iter().map(|n| n.as_str()) {
+            if !["physics:", "drive:", "limit:"].iter().any(|space| name.starts_with(space)) {
+                continue;
+            }
+            let (numbers, last) = (loose(prim, name)?, name.rsplit(':').next().unwrap_or(name));
+            let place = format!("{path}.{name}");
+            if numbers.iter().any(|v| v.is_nan()) {
+                self.note("what is not a number (nan) is left out, as if it were not said", &place);
+            } else if NOT_BELOW_ZERO.contains(&last) && numbers.iter().any(|v| *v < 0.0) {
+                self.note("what must not be below 0 and is, is left out, as if it were not said", &place);
             }
         }
         Ok(())
@@ -248,15 +292,22 @@ impl Facts {
         Ok(())
     }
 
-    fn joint(&mut self, prim: &Prim, kind: &str, nodes: &HashMap<&str, usize>) -> Result<(), Error> {
+    fn joint(
+        &mut self,
+        prim: &Prim,
+        kind: &str,
+        nodes: &HashMap<&str, usize>,
+        there: &HashSet<&str>,
+    ) -> Result<(), Error> {
         let path = prim.path().as_str();
         let mut ends = [None; 2];
-        let mut is_lost = false;
+        let (mut is_lost, mut is_astray) = (false, false);
         for (i, end) in ends.iter_mut().enumerate() {
             let found = targets(prim, &format!("physics:body{i}"))?;
             if let Some(target) = found.first() {
                 *end = nodes.get(target.as_str()).copied();
                 is_lost |= end.is_none();
+                is_astray |= !there.contains(target.as_str());
             }
         }
         let position = |i: usize| -> Result<DVec3, Error> {
@@ -309,6 +360,7 @@ impl Facts {
             is_on: holds(prim, "physics:jointEnabled", true)?,
             ends,
             is_lost,
+            is_astray,
             positions: [position(0)?, position(1)?],
             rotations: [rotation(0)?, rotation(1)?],
             axis,

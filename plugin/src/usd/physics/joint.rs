@@ -52,6 +52,14 @@ impl Maker<'_> {
         }
         let ends = fact.ends.map(|n| n.map(|n| self.reader.owner[n].unwrap_or(n)));
         let is_simulated = |n: &usize| self.reader.simulated.contains(n);
+        if fact.is_astray {
+            self.note("a joint to a prim that does not exist is left out; correct its bodies", &fact.path);
+            return None;
+        }
+        if !fact.is_lost && ends[0] == ends[1] && ends[0].is_some() {
+            self.note("a joint from a body to itself is left out; give it another body", &fact.path);
+            return None;
+        }
         if fact.is_lost || ends[0] == ends[1] || !ends.iter().flatten().any(is_simulated) {
             self.note("a joint that joins nothing that physics moves is left out", &fact.path);
             return None;

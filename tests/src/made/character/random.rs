@@ -3,47 +3,16 @@
 use super::plan::{Feet, Naming, Plan};
 use super::take::{Action, Take};
 use super::{Character, Skeleton};
-use crate::scatter;
+use crate::scatter::Dice;
 
 /// Bones that a body has at least and at most.
 const BONES: [usize; 2] = [5, 80];
-
-/// Numbers of a seed, one after the other.
-struct Dice {
-    seed: u64,
-    thrown: u64,
-}
-
-impl Dice {
-    /// In [0, 1).
-    fn unit(&mut self) -> f64 {
-        self.thrown += 1;
-        scatter::unit(self.seed.wrapping_mul(1009).wrapping_add(self.thrown) & 0xffff_ffff_ffff)
-    }
-
-    fn between(&mut self, low: f64, high: f64) -> f64 {
-        low + (high - low) * self.unit()
-    }
-
-    fn whole(&mut self, low: usize, high: usize) -> usize {
-        (low + (self.unit() * (high + 1 - low) as f64) as usize).min(high)
-    }
-
-    /// Whether what happens so often happens.
-    fn happens(&mut self, share: f64) -> bool {
-        self.unit() < share
-    }
-
-    fn one_of<T: Copy>(&mut self, all: &[T]) -> T {
-        all[self.whole(0, all.len() - 1)]
-    }
-}
 
 impl Character {
     /// The body of that seed: of 5 to 80 bones, on no leg to eight, led by next to nothing now and then, with bones that
     /// stretch, feet that hang on their shins, on the root or on nothing, in units from a centimetre to a hundred metres.
     pub fn random(seed: u64) -> Character {
-        let mut dice = Dice { seed, thrown: 0 };
+        let mut dice = Dice::new(seed);
         let plan = loop {
             let plan = plan(&mut dice);
             if (BONES[0]..=BONES[1]).contains(&Skeleton::new(&plan).bones.len()) {

@@ -4,12 +4,14 @@ mod doll;
 mod figure;
 mod linkage;
 mod motor;
+mod random;
 mod set;
 
 pub use doll::doll;
 pub use figure::figure;
 pub use linkage::linkage;
 pub use motor::motor;
+pub use random::{Arcs, random};
 pub use set::set;
 
 use super::character::Character;
